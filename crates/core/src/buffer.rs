@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_gives_back_what_it_was_given_and_no_more_than_it_may_keep() {
+    fn a_pool_reuses_returned_buffers_and_keeps_no_more_than_its_limit() {
         let mut pool = Pool::default();
         let mut buffer = pool.take(4608);
         buffer.fill(1);

@@ -52,8 +52,8 @@ macro_rules! index {
             }
 
             /// Pairs the things with their indices, beginning at 0.
-            pub fn numbered<T>(things: impl IntoIterator<Item = T>) -> impl Iterator<Item = ($name, T)> {
-                things.into_iter().enumerate().map(|(index, thing)| ($name(index as $number), thing))
+            pub fn numbered<T>(items: impl IntoIterator<Item = T>) -> impl Iterator<Item = ($name, T)> {
+                items.into_iter().enumerate().map(|(index, item)| ($name(index as $number), item))
             }
         }
 
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_reads_as_the_number_that_it_is() {
+    fn an_index_is_printed_as_its_number() {
         assert_eq!(format!("{:>3} {:?}", RowIndex(7), [RegionIndex(1)]), "  7 [1]");
     }
 }

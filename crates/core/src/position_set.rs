@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sets_do_what_sets_do() {
+    fn set_operations_give_the_expected_indices() {
         let set: IndexSet<usize> = [0, 63, 64, 200, 255].into_iter().collect();
         assert_eq!(set.iter().collect::<Vec<_>>(), [0, 63, 64, 200, 255]);
         assert_eq!(set.count(), 5);

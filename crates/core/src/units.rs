@@ -262,7 +262,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_read_as_people_write_them() {
+    fn bytes_are_printed_with_the_largest_fitting_unit() {
         let shown = |bytes| Bytes(bytes).to_string();
         assert_eq!(shown(0), "0 B");
         assert_eq!(shown(512), "512 B");
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_meet_or_are_empty() {
+    fn ranges_that_do_not_overlap_have_an_empty_intersection() {
         let range = SectorRange::new(10, 20);
         assert_eq!(range.intersection(SectorRange::new(15, 30)), SectorRange::new(15, 20));
         assert!(range.intersection(SectorRange::new(30, 40)).is_empty());

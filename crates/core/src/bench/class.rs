@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_of_the_table_are_met_and_others_lie_between() {
+    fn table_rows_are_reproduced_and_other_speeds_interpolated() {
         for (rpm, (low, high), iops) in ROTATING {
             let expected = rotating(rpm);
             assert!((expected.latency.0 * 1e3 - low).abs() < 1e-9 && (expected.latency.1 * 1e3 - high).abs() < 1e-9);

@@ -5,7 +5,7 @@ use super::words;
 use crate::units::UnixSeconds;
 
 /// A warning is given when the latency is more than this many times that of the past, or of the siblings.
-const RATIO_TOLD: f64 = 1.25;
+const RATIO_REPORTED: f64 = 1.25;
 /// Recent results of the same disk that are compared, at most.
 const PAST_MAX: usize = 5;
 
@@ -116,25 +116,27 @@ pub fn compare(now: &PastBench, earlier: &[PastBench]) -> BenchComparison {
         earlier.iter().filter(|other| is_related(other) && !is_past(other) && !is_sibling(other)).count();
     let mut siblings: Vec<f64> = siblings.iter().map(|sibling| sibling.mean).collect();
     let mut warn = |code, words| comparison.warnings.push(BenchWarning { code, words });
-    let mine = words::latency(now.mean);
+    let own_latency = words::latency(now.mean);
     if let Some(median) = median(&mut past) {
         comparison.past = Some((past.len(), median));
-        if now.mean > RATIO_TOLD * median {
-            let (then, runs) = (words::latency(median), past.len());
+        if now.mean > RATIO_REPORTED * median {
+            let (past_latency, runs) = (words::latency(median), past.len());
             let runs = if runs == 1 { "once".to_owned() } else { format!("{runs} times") };
             warn(
                 "slower-than-past",
-                format!("it took {then} at depth 1 before (measured {runs}), and takes {mine} now"),
+                format!("it took {past_latency} at depth 1 before (measured {runs}), and takes {own_latency} now"),
             );
         }
     }
     if let Some(median) = median(&mut siblings) {
         comparison.siblings = Some((siblings.len(), median));
-        if now.mean > RATIO_TOLD * median {
-            let (theirs, count) = (words::latency(median), siblings.len());
+        if now.mean > RATIO_REPORTED * median {
+            let (sibling_latency, count) = (words::latency(median), siblings.len());
             warn(
                 "slower-than-siblings",
-                format!("{count} other whole disks of its model take {theirs} at depth 1, this one {mine}"),
+                format!(
+                    "{count} other whole disks of its model take {sibling_latency} at depth 1, this one {own_latency}"
+                ),
             );
         }
     }
@@ -150,34 +152,35 @@ fn median(values: &mut [f64]) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn had(span: BenchSpan, request: u64, engine: &str) -> PastSetting {
+    fn past_setting(span: BenchSpan, request: u64, engine: &str) -> PastSetting {
         PastSetting { engine: engine.to_owned(), request, bytes: 16 << 40, span, depths: vec![1, 2] }
     }
 
     fn result(key: &str, model: &str, mean: f64) -> PastBench {
-        let setting = Some(had(BenchSpan::Whole, 4096, "own (io_uring)"));
+        let setting = Some(past_setting(BenchSpan::Whole, 4096, "own (io_uring)"));
         PastBench { key: key.to_owned(), model: model.to_owned(), at: UnixSeconds(1), iops: 1.0 / mean, mean, setting }
     }
 
     #[test]
-    fn only_like_is_held_against_like() {
+    fn only_results_of_like_conditions_are_compared() {
         let mut now = result("a", "ST16", 0.0128);
         let of = |key: &str, mean, setting| PastBench { setting, ..result(key, "ST16", mean) };
         let (own, fio) = ("own (io_uring)", "fio-3.33 (io_uring)");
         let earlier = [
-            of("a", 0.0010, Some(had(BenchSpan::Whole, 4096, fio))),
-            of("a", 0.0020, Some(had(BenchSpan::Whole, 16_384, own))),
-            of("b", 0.0030, Some(had(BenchSpan::Part, 4096, own))),
-            of("c", 0.0040, Some(had(BenchSpan::File, 4096, own))),
+            of("a", 0.0010, Some(past_setting(BenchSpan::Whole, 4096, fio))),
+            of("a", 0.0020, Some(past_setting(BenchSpan::Whole, 16_384, own))),
+            of("b", 0.0030, Some(past_setting(BenchSpan::Part, 4096, own))),
+            of("c", 0.0040, Some(past_setting(BenchSpan::File, 4096, own))),
             of("d", 0.0050, None),
         ];
         assert_eq!(compare(&now, &earlier), BenchComparison { unlike: 5, ..BenchComparison::default() });
-        let older = [of("a", 0.0125, None), of("b", 0.0126, Some(had(BenchSpan::Whole, 4096, own)))];
+        let older = [of("a", 0.0125, None), of("b", 0.0126, Some(past_setting(BenchSpan::Whole, 4096, own)))];
         let like = compare(&now, &older);
         assert_eq!((like.past, like.siblings, like.unlike), (Some((1, 0.0125)), Some((1, 0.0126)), 0));
         // Two partitions of one size, at different places of their disks.
-        now.setting = Some(had(BenchSpan::Part, 4096, own));
-        let part = [of("b", 0.0030, Some(had(BenchSpan::Part, 4096, own))), of("a", 0.0127, now.setting.clone())];
+        now.setting = Some(past_setting(BenchSpan::Part, 4096, own));
+        let part =
+            [of("b", 0.0030, Some(past_setting(BenchSpan::Part, 4096, own))), of("a", 0.0127, now.setting.clone())];
         let parts = compare(&now, &part);
         assert_eq!((parts.past, parts.siblings, parts.unlike), (Some((1, 0.0127)), None, 1));
         assert_eq!(
@@ -187,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_is_held_against_its_past_and_its_siblings() {
+    fn a_disk_is_compared_with_its_past_and_its_siblings() {
         let earlier = [
             result("a", "ST16", 0.0125),
             result("b", "ST16", 0.0300),
@@ -196,10 +199,10 @@ mod tests {
             result("d", "WD80", 0.0500),
             result("a", "ST16", 0.0128),
         ];
-        let same = compare(&result("a", "ST16", 0.0129), &earlier);
-        assert_eq!(same.warnings, []);
-        assert_eq!(same.past.map(|past| past.0), Some(2));
-        assert_eq!(same.siblings, Some((2, 0.0127)), "the latest of each");
+        let unchanged = compare(&result("a", "ST16", 0.0129), &earlier);
+        assert_eq!(unchanged.warnings, []);
+        assert_eq!(unchanged.past.map(|past| past.0), Some(2));
+        assert_eq!(unchanged.siblings, Some((2, 0.0127)), "the latest of each");
         let slow = compare(&result("a", "ST16", 0.017), &earlier);
         let codes: Vec<&str> = slow.warnings.iter().map(|warning| warning.code).collect();
         assert_eq!(codes, ["slower-than-past", "slower-than-siblings"]);
@@ -211,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_last_results_are_the_past() {
+    fn only_the_last_five_results_of_a_disk_are_compared() {
         let earlier: Vec<PastBench> = (1..=20).map(|n| result("a", "", f64::from(n) / 1000.0)).collect();
         assert_eq!(compare(&result("a", "", 0.02), &earlier).past, Some((5, 0.018)));
     }

@@ -15,11 +15,11 @@ pub const LATENCY_MAX: f64 = 1.0;
 /// Requests per place in the queue that a step counts, at least, however short its time.
 const ROUNDS_MIN: u64 = 2;
 /// A step may take up to this many times its time to count so many requests.
-const LONG: u64 = 3;
+const STRETCH_MAX: u64 = 3;
 /// The least time of a step that is shortened because time is short, in tenths of the planned time.
 const TENTHS_MIN: u64 = 2;
 /// Failed requests in a row, with no success before them, after which the measurement ends.
-pub const FAULTS_ENOUGH: u64 = 64;
+pub const FAULTS_IN_A_ROW_MAX: u64 = 64;
 
 /// What the pump has to do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -197,7 +197,7 @@ impl DiskBench {
             return self.poll_op(now);
         }
         let is_time_over = run.window.is_some() && now >= deadline;
-        let is_long_over = now >= begun.saturating_add(Nanos(step.time.0.saturating_mul(LONG)));
+        let is_long_over = now >= begun.saturating_add(Nanos(step.time.0.saturating_mul(STRETCH_MAX)));
         // A step by position covers each zone once, any other step each place in the queue twice: with fewer requests,
         // only the fastest would be counted.
         let is_short = match step.pattern {
@@ -241,14 +241,14 @@ impl DiskBench {
         if let Err(errno) = result {
             self.faults_in_a_row += 1;
             run.result.add_fault(BenchFault { offset: request.offset, len: request.len, errno });
-            if !self.has_succeeded && self.faults_in_a_row >= FAULTS_ENOUGH && self.state == BenchState::Running {
+            if !self.has_succeeded && self.faults_in_a_row >= FAULTS_IN_A_ROW_MAX && self.state == BenchState::Running {
                 self.state = BenchState::Failing;
             }
         } else {
             self.has_succeeded = true;
         }
         if request.is_looked_at && result.is_ok() {
-            run.result.looked_at += 1;
+            run.result.checked_for_zeroes += 1;
             run.result.zeroes += u64::from(is_zero);
         }
         let step = run.result.step;
@@ -405,22 +405,22 @@ impl DiskBench {
     }
 
     /// The step, shortened so that it and all later steps fit in the time left; `None` if it does not fit and need not be done.
-    fn fitted(&mut self, step: BenchStep, now: Nanos, must_be: bool) -> Option<BenchStep> {
-        let gone = now.since(*self.begun.get_or_insert(now));
-        let left = self.plan.limit().0.saturating_sub(gone.0);
-        let ahead = &self.plan.steps[self.results.len() + self.left_out.len()..];
+    fn fitted(&mut self, step: BenchStep, now: Nanos, is_required: bool) -> Option<BenchStep> {
+        let elapsed = now.since(*self.begun.get_or_insert(now));
+        let remaining = self.plan.limit().0.saturating_sub(elapsed.0);
+        let steps_ahead = &self.plan.steps[self.results.len() + self.left_out.len()..];
         // A step by position is not shortened: it would not cover every zone.
         let shorter = |step: BenchStep, tenths: u64| match step.pattern {
             BenchPattern::Positions => step,
             _ => BenchStep { time: Nanos(step.time.0 / 10 * tenths), ..step },
         };
-        let all = |tenths| ahead.iter().map(|&step| self.cost(shorter(step, tenths))).sum::<u64>();
-        let tenths = (TENTHS_MIN..10).rev().find(|&tenths| all(tenths) <= left);
-        if all(10) <= left {
+        let total_cost = |tenths| steps_ahead.iter().map(|&step| self.cost(shorter(step, tenths))).sum::<u64>();
+        let tenths = (TENTHS_MIN..10).rev().find(|&tenths| total_cost(tenths) <= remaining);
+        if total_cost(10) <= remaining {
             return Some(step);
         }
         let step = shorter(step, tenths.unwrap_or(TENTHS_MIN));
-        (must_be || self.cost(step) <= left).then_some(step)
+        (is_required || self.cost(step) <= remaining).then_some(step)
     }
 
     /// The expected duration of a step, in ns, judged by the latency of an earlier step; its queue must be filled and
@@ -437,7 +437,7 @@ impl DiskBench {
             _ => (queue.min(step.time.0), ROUNDS_MIN),
         };
         let measured = step.time.0.max(queue.saturating_mul(rounds));
-        (filling.saturating_add(measured)).min(step.time.0.saturating_mul(LONG)).saturating_add(queue)
+        (filling.saturating_add(measured)).min(step.time.0.saturating_mul(STRETCH_MAX)).saturating_add(queue)
     }
 
     fn next_offset(&mut self, step: BenchStep) -> u64 {

@@ -80,8 +80,8 @@ mod tests {
     #[test]
     fn neighbours_of_the_order_are_far_from_each_other() {
         let permutation = BlockPermutation::new(1 << 30, 3);
-        let apart = |index| permutation.at(index).abs_diff(permutation.at(index + 1)) as f64 / (1u64 << 30) as f64;
-        let mean = (0..10_000).map(apart).sum::<f64>() / 10_000.0;
+        let distance = |index| permutation.at(index).abs_diff(permutation.at(index + 1)) as f64 / (1u64 << 30) as f64;
+        let mean = (0..10_000).map(distance).sum::<f64>() / 10_000.0;
         assert!((mean - 1.0 / 3.0).abs() < 0.02, "two places at random are a third of the disk apart: {mean}");
         let lower = (0..10_000).filter(|&index| permutation.at(index) < 1 << 29).count();
         assert!((4700..5300).contains(&lower), "{lower}");

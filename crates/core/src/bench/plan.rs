@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_usual_plan_ends_within_forty_seconds_and_begins_with_what_counts() {
+    fn the_usual_plan_ends_within_forty_seconds_and_begins_at_depth_1() {
         let plan = BenchPlan::new(1 << 40, 512, &DEPTHS, TIME, false);
         assert_eq!(plan.steps[0], BenchStep { pattern: BenchPattern::Random, depth: 1, request: 4096, time: TIME });
         assert_eq!(plan.steps.len(), 15);

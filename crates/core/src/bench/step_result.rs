@@ -7,7 +7,7 @@ use crate::units::Nanos;
 /// Buckets per octave of the latency histogram: 1.1 % wide, 42 KiB per step.
 const BUCKETS_PER_OCTAVE: u32 = 64;
 /// Failed requests of a step that are kept one by one, at most.
-pub const FAULTS_TOLD_MAX: usize = 64;
+pub const FAULTS_KEPT_MAX: usize = 64;
 /// Bins of the course in time; later requests count in the last one.
 const BINS: usize = 50;
 
@@ -59,14 +59,14 @@ pub struct StepFigures {
     pub latency_max: Nanos,
     /// The number of requests that failed, those before the queue was full included.
     pub fault_count: u64,
-    /// The first of the failed requests, at most [`FAULTS_TOLD_MAX`].
+    /// The first of the failed requests, at most [`FAULTS_KEPT_MAX`].
     pub faults: Vec<BenchFault>,
     /// The number of all requests sent, those that are not measured included.
     pub sent: u64,
     /// The bytes of all completed requests, failed ones included: what the kernel will have counted.
     pub bytes_moved: u64,
     /// The number of requests whose data were checked for zeroes.
-    pub looked_at: u64,
+    pub checked_for_zeroes: u64,
     /// The number of these whose data were all zeroes.
     pub zeroes: u64,
     /// The course in time: requests by the bin in which they were completed.
@@ -97,7 +97,7 @@ impl StepFigures {
             faults: Vec::new(),
             sent: 0,
             bytes_moved: 0,
-            looked_at: 0,
+            checked_for_zeroes: 0,
             zeroes: 0,
             trace: Vec::new(),
             bin: Nanos((step.time.0 / BINS as u64).max(1)),
@@ -132,7 +132,7 @@ impl StepFigures {
     /// Adds a request that failed.
     pub fn add_fault(&mut self, fault: BenchFault) {
         self.fault_count += 1;
-        if self.faults.len() < FAULTS_TOLD_MAX {
+        if self.faults.len() < FAULTS_KEPT_MAX {
             self.faults.push(fault);
         }
     }
@@ -167,15 +167,15 @@ impl StepFigures {
     /// The share (0..=1) of other programs in the disk's requests or sectors, whichever is larger; `None`: it cannot be seen.
     pub fn others_share(&self) -> Option<f64> {
         let others = self.others?;
-        let ours = (self.bytes_moved / 512) as f64;
-        let of_sectors = others.sectors as f64 / (others.sectors as f64 + ours).max(1.0);
+        let own_sectors = (self.bytes_moved / 512) as f64;
+        let of_sectors = others.sectors as f64 / (others.sectors as f64 + own_sectors).max(1.0);
         let of_requests = others.requests as f64 / (others.requests as f64 + self.sent as f64).max(1.0);
         Some(of_sectors.max(of_requests))
     }
 
     /// The share (0..=1) of requests whose data were all zeroes; `None` if fewer than 8 were checked.
     pub fn zero_share(&self) -> Option<f64> {
-        (self.looked_at >= 8).then(|| self.zeroes as f64 / self.looked_at as f64)
+        (self.checked_for_zeroes >= 8).then(|| self.zeroes as f64 / self.checked_for_zeroes as f64)
     }
 
     /// The rates of the first and the last third of the step, if they differ by more than chance: four standard
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_do_is_a_share_of_all() {
+    fn traffic_of_others_is_a_share_of_all_traffic() {
         let mut result = result();
         (result.sent, result.bytes_moved) = (100, 100 * 4096);
         result.others = Some(OthersTraffic { requests: 0, sectors: 0 });

@@ -1,6 +1,6 @@
 //! Tests of the machine on modelled disks: a head that serves one request at a time, flash that serves many.
 
-use super::machine::{BenchEnd, BenchOp, BenchRequest, BenchState, DiskBench, FAULTS_ENOUGH};
+use super::machine::{BenchEnd, BenchOp, BenchRequest, BenchState, DiskBench, FAULTS_IN_A_ROW_MAX};
 use super::plan::{BenchPattern, BenchPlan, DEPTHS};
 use super::step_result::OthersTraffic;
 use crate::units::Nanos;
@@ -12,13 +12,13 @@ struct ModelDisk {
     service: fn(BenchRequest) -> Nanos,
     bad: BTreeSet<u64>,
     at_disk: BTreeMap<(Nanos, u64), BenchEnd>,
-    asked: Vec<BenchRequest>,
+    requested: Vec<BenchRequest>,
 }
 
 impl ModelDisk {
     fn new(heads: usize, service: fn(BenchRequest) -> Nanos) -> ModelDisk {
-        let (bad, at_disk, asked) = (BTreeSet::new(), BTreeMap::new(), Vec::new());
-        ModelDisk { heads: vec![Nanos::ZERO; heads], service, bad, at_disk, asked }
+        let (bad, at_disk, requested) = (BTreeSet::new(), BTreeMap::new(), Vec::new());
+        ModelDisk { heads: vec![Nanos::ZERO; heads], service, bad, at_disk, requested }
     }
 
     fn send(&mut self, now: Nanos, request: BenchRequest) {
@@ -27,8 +27,8 @@ impl ModelDisk {
         let is_bad = self.bad.iter().any(|&bad| (request.offset..request.offset + request.len).contains(&bad));
         let result = if is_bad { Err(5) } else { Ok(()) };
         let end = BenchEnd { request, issued: now, done: *head, result, is_zero: request.offset.is_multiple_of(8192) };
-        self.at_disk.insert((*head, self.asked.len() as u64), end);
-        self.asked.push(request);
+        self.at_disk.insert((*head, self.requested.len() as u64), end);
+        self.requested.push(request);
     }
 
     /// Runs the benchmark to its end, or until `stop` returns true.
@@ -83,7 +83,7 @@ fn one_head_has_the_same_rate_at_every_depth_and_obeys_littles_law() {
 }
 
 #[test]
-fn slow_disks_too_answer_within_forty_seconds_and_at_every_depth_there_is_time_for() {
+fn slow_disks_end_within_forty_seconds_with_all_depths_that_fit() {
     // The service time by request size, and the number of random depths that must be measured at least.
     type ModelService = fn(BenchRequest) -> Nanos;
     let disks: [(ModelService, usize); 6] = [
@@ -101,9 +101,9 @@ fn slow_disks_too_answer_within_forty_seconds_and_at_every_depth_there_is_time_f
             end = now;
             false
         });
-        let took = end.since(Nanos::from_secs(1));
+        let duration = end.since(Nanos::from_secs(1));
         // A single request of disk 4 takes seconds.
-        assert!(took <= Nanos::from_secs(if number == 4 { 50 } else { 40 }), "disk {number}: {took:?}");
+        assert!(duration <= Nanos::from_secs(if number == 4 { 50 } else { 40 }), "disk {number}: {duration:?}");
         assert_eq!(bench.state(), BenchState::Complete);
         let random = bench.results().iter().filter(|result| result.step.pattern == BenchPattern::Random).count();
         assert!(random >= depths, "disk {number}: {random}");
@@ -114,7 +114,7 @@ fn slow_disks_too_answer_within_forty_seconds_and_at_every_depth_there_is_time_f
 }
 
 #[test]
-fn what_is_at_the_disk_is_not_waited_for_when_it_is_abandoned() {
+fn an_abandoned_step_does_not_wait_for_requests_at_the_disk() {
     let mut bench = bench(1 << 40, 5);
     let mut now = Nanos::from_secs(1);
     for _ in 0..20 {
@@ -151,7 +151,7 @@ fn no_place_comes_twice_while_there_are_others() {
     let mut bench = bench(64 << 20, 1);
     let mut disk = ModelDisk::new(1, |_| Nanos(400_000));
     disk.run(&mut bench, |_| false);
-    let small: Vec<u64> = disk.asked.iter().filter(|request| request.len == 4096).map(|r| r.offset).collect();
+    let small: Vec<u64> = disk.requested.iter().filter(|request| request.len == 4096).map(|r| r.offset).collect();
     let unique: BTreeSet<u64> = small.iter().copied().collect();
     assert_eq!(unique.len(), small.len(), "of 16384 places");
     assert!(bench.results()[..7].iter().all(|result| !result.is_repeating));
@@ -160,19 +160,22 @@ fn no_place_comes_twice_while_there_are_others() {
 }
 
 #[test]
-fn a_small_disk_is_read_again_and_says_so() {
+fn a_small_disk_is_read_again_and_marked_as_repeating() {
     for bytes in [512, 4096, 8192, 100 << 10, 1 << 20, (1 << 20) + 512] {
         let mut bench = bench(bytes, 1);
         let mut disk = ModelDisk::new(1, |_| Nanos(1_000_000));
         disk.run(&mut bench, |_| false);
         assert_eq!(bench.state(), BenchState::Complete, "{bytes}");
         assert!(bench.results()[0].is_repeating == (bytes < 1000 * 4096), "{bytes}");
-        assert!(disk.asked.iter().all(|request| request.len > 0 && request.offset + request.len <= bytes), "{bytes}");
+        assert!(
+            disk.requested.iter().all(|request| request.len > 0 && request.offset + request.len <= bytes),
+            "{bytes}"
+        );
     }
 }
 
 #[test]
-fn every_part_of_the_disk_is_seen_and_its_throughput_told() {
+fn every_zone_of_the_disk_is_measured_with_its_throughput() {
     let mut bench = bench(64 << 30, 2);
     // Inner zones are half as fast; a seek costs 12 ms.
     let mut disk = ModelDisk::new(1, |request| {
@@ -192,7 +195,7 @@ fn every_part_of_the_disk_is_seen_and_its_throughput_told() {
 }
 
 #[test]
-fn bad_places_are_counted_told_and_do_not_end_it() {
+fn failed_requests_are_counted_and_listed_and_do_not_end_the_measurement() {
     let mut bench = bench(4 << 20, 1);
     let mut disk = ModelDisk::new(1, |_| Nanos(1_000_000));
     disk.bad = [12 << 10, 2 << 20].into();
@@ -207,17 +210,17 @@ fn bad_places_are_counted_told_and_do_not_end_it() {
 }
 
 #[test]
-fn a_disk_that_answers_nothing_well_is_given_up_soon() {
+fn a_disk_on_which_every_request_fails_is_given_up_soon() {
     let mut bench = bench(4 << 20, 5);
     let mut disk = ModelDisk::new(1, |_| Nanos(1_000_000));
     disk.bad = (0..4 << 20).step_by(4096).collect();
     disk.run(&mut bench, |_| false);
-    assert_eq!((bench.state(), bench.results()[0].fault_count), (BenchState::Failing, FAULTS_ENOUGH));
+    assert_eq!((bench.state(), bench.results()[0].fault_count), (BenchState::Failing, FAULTS_IN_A_ROW_MAX));
     assert_eq!(bench.results().len(), 1);
 }
 
 #[test]
-fn a_stop_keeps_what_is_known() {
+fn a_stop_keeps_the_figures_so_far() {
     let mut bench = bench(1 << 40, 5);
     ModelDisk::new(1, one_head).run(&mut bench, |now| now >= Nanos::from_secs(8));
     assert_eq!(bench.state(), BenchState::Stopped);
@@ -230,7 +233,7 @@ fn a_stop_keeps_what_is_known() {
 }
 
 #[test]
-fn a_disk_that_slept_tells_it_by_its_first_request_only() {
+fn the_time_to_wake_up_is_in_the_first_request_only() {
     let mut bench = bench(1 << 40, 1);
     let mut disk = ModelDisk::new(1, |_| Nanos(8_000_000));
     disk.heads = vec![Nanos::from_secs(8)]; // it spins up
@@ -255,14 +258,14 @@ fn deeper_queues_are_left_out_where_requests_take_seconds() {
 #[test]
 fn a_rate_that_breaks_down_is_in_the_trace() {
     let mut bench = bench(1 << 40, 5);
-    let mut left = VecDeque::from(vec![300_000u64; 8000]);
+    let mut credit = VecDeque::from(vec![300_000u64; 8000]);
     // Burst credit for 8000 requests, then a tenth of the rate.
     let mut now = Nanos::from_secs(1);
     loop {
         match bench.poll_op(now) {
             BenchOp::Request(request) => {
                 let issued = now;
-                now += Nanos(left.pop_front().unwrap_or(3_000_000));
+                now += Nanos(credit.pop_front().unwrap_or(3_000_000));
                 bench.handle(BenchEnd { request, issued, done: now, result: Ok(()), is_zero: false });
             }
             BenchOp::Wait(_) => panic!("nothing is at the disk"),

@@ -9,7 +9,7 @@ use super::words;
 use crate::units::Nanos;
 
 /// The least share of the time at depth 1 that counted requests must fill; below it the disk stalled.
-const OCCUPIED_LEAST: f64 = 0.8;
+const OCCUPIED_MIN: f64 = 0.8;
 /// The factor by which a mean may lie outside the expected range and still be normal: it rests on a few hundred
 /// requests, and disks differ.
 const TOLERANCE: f64 = 1.1;
@@ -21,13 +21,13 @@ pub const BUDGET_FLASH: Nanos = Nanos::from_millis(3);
 /// A mean latency above this, in seconds, shows that there is a moving head below, whatever the disk reports.
 const ROTATES_FROM: f64 = 0.002;
 /// Above this share of other programs in the disk's traffic there is no verdict.
-const OTHERS_TOO_MANY: f64 = 0.10;
+const OTHERS_MAX: f64 = 0.10;
 /// Above this share of other programs there is a warning.
-const OTHERS_TOLD: f64 = 0.01;
+const OTHERS_REPORTED: f64 = 0.01;
 /// Above this share of holes, of zeroes, or of reads that no disk served, there is no verdict; of zeroes, a warning too.
-const HOLLOW: f64 = 0.5;
+const UNSERVED_MAX: f64 = 0.5;
 /// Above this share of holes, or of reads that no disk served, there is a warning.
-const HOLLOW_TOLD: f64 = 0.05;
+const UNSERVED_REPORTED: f64 = 0.05;
 /// The least number of requests that figures can rest on.
 const REQUESTS_MIN: u64 = 8;
 
@@ -127,7 +127,7 @@ pub fn judge(bench: &BenchRecord, context: &BenchContext) -> BenchVerdict {
     let random: Vec<(usize, &StepFigures)> =
         results.iter().enumerate().filter(|(_, result)| result.step.pattern == BenchPattern::Random).collect();
     let first = random.first().map(|&(_, result)| result).filter(|result| result.requests >= REQUESTS_MIN);
-    let inside = inside(&random, context.budget);
+    let inside = deepest_within(&random, context.budget);
     let Some(first) = first else {
         let why = match bench.state {
             BenchState::Gone => "the disk is gone",
@@ -139,20 +139,20 @@ pub fn judge(bench: &BenchRecord, context: &BenchContext) -> BenchVerdict {
         let sentence = format!("No figures: {why}.");
         return BenchVerdict { grade: BenchGrade::Unknown, sentence, inside: None, warnings };
     };
-    let (grade, said) = grade(bench, first, context);
+    let (grade, judgement) = grade(bench, first, context);
     let (depth, iops, mean) = (first.step.depth, words::rate(first.iops()), words::latency(first.mean()));
     let kind = if bench.plan.is_write { " write" } else { "" };
     let budget = words::limit(context.budget);
-    let inside_said = match inside.map(|index| &results[index]) {
+    let budget_sentence = match inside.map(|index| &results[index]) {
         None => format!("Not even depth {depth} is inside a budget of {budget}."),
         Some(best) => {
             let (iops, mean) = (words::rate(best.iops()), words::latency(best.mean()));
             let is_last = random.last().is_some_and(|&(_, last)| last.step.depth == best.step.depth);
-            let all = if is_last && random.len() > 1 { " (all that were measured)" } else { "" };
-            format!("Inside a budget of {budget}: up to depth {}{all} = {iops} IOPS at {mean}.", best.step.depth)
+            let all_note = if is_last && random.len() > 1 { " (all that were measured)" } else { "" };
+            format!("Inside a budget of {budget}: up to depth {}{all_note} = {iops} IOPS at {mean}.", best.step.depth)
         }
     };
-    let sentence = format!("{iops}{kind} IOPS at {mean} (depth {depth}): {said}. {inside_said}");
+    let sentence = format!("{iops}{kind} IOPS at {mean} (depth {depth}): {judgement}. {budget_sentence}");
     faults(results, &mut warn);
     disturbances(bench, first, context, &mut warn);
     caches(first, context, &mut warn);
@@ -162,7 +162,7 @@ pub fn judge(bench: &BenchRecord, context: &BenchContext) -> BenchVerdict {
 }
 
 /// The step with the largest depth whose mean, like those of all shallower ones, is within the budget.
-fn inside(random: &[(usize, &StepFigures)], budget: Nanos) -> Option<usize> {
+fn deepest_within(random: &[(usize, &StepFigures)], budget: Nanos) -> Option<usize> {
     let fits = |result: &StepFigures| result.requests > 0 && result.mean() <= budget.as_secs_f64();
     random.iter().take_while(|(_, result)| fits(result)).last().map(|&(index, _)| index)
 }
@@ -170,24 +170,24 @@ fn inside(random: &[(usize, &StepFigures)], budget: Nanos) -> Option<usize> {
 fn grade(bench: &BenchRecord, first: &StepFigures, context: &BenchContext) -> (BenchGrade, String) {
     let unknown = |why: String| (BenchGrade::Unknown, why);
     let mean = first.mean();
-    if let Some(share) = first.others_share().filter(|&share| share > OTHERS_TOO_MANY) {
+    if let Some(share) = first.others_share().filter(|&share| share > OTHERS_MAX) {
         return unknown(format!(
             "no verdict, because others used the disk ({} of all that it did)",
             words::share(share)
         ));
     }
-    if let Some(share) = context.hole_share.filter(|&share| share > HOLLOW) {
+    if let Some(share) = context.hole_share.filter(|&share| share > UNSERVED_MAX) {
         return unknown(format!("no verdict, because {} of the file were never written", words::share(share)));
     }
-    if let Some(share) = context.served_share.filter(|&share| share < 1.0 - HOLLOW) {
+    if let Some(share) = context.served_share.filter(|&share| share < 1.0 - UNSERVED_MAX) {
         return unknown(format!(
             "no verdict, because the disk served only {} of what was read: the rest came from memory, or is not there",
             words::share(share)
         ));
     }
     // A device as slow as a head has read the medium, even if it found zeroes.
-    let is_soon = mean < ROTATES_FROM && !matches!(context.class, MediumClass::Rotating { .. });
-    if let Some(share) = first.zero_share().filter(|&share| share > HOLLOW && is_soon) {
+    let is_quick = mean < ROTATES_FROM && !matches!(context.class, MediumClass::Rotating { .. });
+    if let Some(share) = first.zero_share().filter(|&share| share > UNSERVED_MAX && is_quick) {
         return unknown(format!(
             "no verdict, because {} of what was read is zeroes, which many devices answer without a look at the medium",
             words::share(share)
@@ -199,7 +199,7 @@ fn grade(bench: &BenchRecord, first: &StepFigures, context: &BenchContext) -> (B
     // At depth 1 a request is at the disk all the time. If there are gaps, a request outlasted the step, or the machine
     // stood still.
     let occupied = first.iops() * mean;
-    if first.fault_count == 0 && first.requests > 0 && occupied < OCCUPIED_LEAST {
+    if first.fault_count == 0 && first.requests > 0 && occupied < OCCUPIED_MIN {
         return unknown(format!(
             "no verdict, because what was counted fills only {} of the time: it stalled",
             words::share(occupied)
@@ -208,15 +208,15 @@ fn grade(bench: &BenchRecord, first: &StepFigures, context: &BenchContext) -> (B
     if bench.plan.is_write {
         return unknown("no verdict: what writes should take depends on caches".to_owned());
     }
-    let behaves = if context.is_rotational { "a disk that rotates" } else { "any disk" };
+    let supposed_kind = if context.is_rotational { "a disk that rotates" } else { "any disk" };
     if mean < context.class.least() {
         return (BenchGrade::Impossible, format!("too fast for {}: a cache answers", impossible(context)));
     }
     let Some(expected) = context.class.expected() else {
-        let (grade, said) = alike(mean, context, behaves);
+        let (grade, judgement) = alike(mean, context, supposed_kind);
         return match &context.intermediary {
-            Some(answers) => (grade, format!("{said}; no verdict, because the disk is {answers}")),
-            None => (grade, said),
+            Some(answers) => (grade, format!("{judgement}; no verdict, because the disk is {answers}")),
+            None => (grade, judgement),
         };
     };
     let limit = |seconds: f64| words::limit(Nanos::from_secs_f64(seconds));
@@ -253,8 +253,8 @@ fn impossible(context: &BenchContext) -> String {
 }
 
 /// The class that a disk of unknown class performs like.
-fn alike(mean: f64, context: &BenchContext, behaves: &str) -> (BenchGrade, String) {
-    let as_one = |what: &str| (BenchGrade::Alike, format!("as {what} would"));
+fn alike(mean: f64, context: &BenchContext, supposed_kind: &str) -> (BenchGrade, String) {
+    let alike_to = |class_name: &str| (BenchGrade::Alike, format!("as {class_name} would"));
     // A layered device inherits the flag for rotation, and a virtual disk sets it whatever lies below: the flag alone
     // proves nothing.
     if mean > 0.0045 || context.is_rotational && mean > ROTATES_FROM {
@@ -262,16 +262,16 @@ fn alike(mean: f64, context: &BenchContext, behaves: &str) -> (BenchGrade, Strin
         if mean > nearest.latency.1 * 1.4 {
             return match context.intermediary {
                 Some(_) => (BenchGrade::Alike, "slower than a single disk would be".to_owned()),
-                None => (BenchGrade::Slow, format!("slow for {behaves}")),
+                None => (BenchGrade::Slow, format!("slow for {supposed_kind}")),
             };
         }
-        return as_one(&format!("a disk of {}", nearest.name));
+        return alike_to(&format!("a disk of {}", nearest.name));
     }
     match mean {
-        _ if mean < 8e-6 => as_one("memory"),
-        _ if mean < 120e-6 => as_one("an NVMe SSD"),
-        _ if mean < 350e-6 => as_one("a SATA SSD"),
-        _ => as_one("a disk behind a network, or a slow card,"),
+        _ if mean < 8e-6 => alike_to("memory"),
+        _ if mean < 120e-6 => alike_to("an NVMe SSD"),
+        _ if mean < 350e-6 => alike_to("a SATA SSD"),
+        _ => alike_to("a disk behind a network, or a slow card,"),
     }
 }
 
@@ -298,7 +298,7 @@ fn disturbances(
     let results = &bench.results;
     let disturbed: Vec<(&StepFigures, f64)> = results
         .iter()
-        .filter_map(|result| Some((result, result.others_share().filter(|&share| share > OTHERS_TOLD)?)))
+        .filter_map(|result| Some((result, result.others_share().filter(|&share| share > OTHERS_REPORTED)?)))
         .collect();
     if let Some(&(worst, share)) = disturbed.iter().max_by(|one, two| one.1.total_cmp(&two.1)) {
         warn(
@@ -379,18 +379,18 @@ fn repeating(results: &[StepFigures], warn: &mut impl FnMut(&'static str, String
     let again: Vec<&StepFigures> = results.iter().filter(|result| result.is_repeating).collect();
     let Some(first) = again.first() else { return };
     let (pattern, depth, count) = (first.step.pattern, first.step.depth, again.len());
-    let so_many = match count {
+    let further_steps = match count {
         1 => String::new(),
         2 => " and one more step".to_owned(),
         more => format!(" and {} more steps", more - 1),
     };
-    let what = match pattern {
+    let cause = match pattern {
         BenchPattern::Random => "it has fewer places than there were requests",
         _ => "it was read to its end, and from its first byte again",
     };
     warn(
         "repeating",
-        format!("{what}: in {pattern} depth {depth}{so_many} places came again, which a cache may have kept"),
+        format!("{cause}: in {pattern} depth {depth}{further_steps} places came again, which a cache may have kept"),
     );
 }
 
@@ -404,37 +404,37 @@ fn caches(first: &StepFigures, context: &BenchContext, warn: &mut impl FnMut(&'s
             ),
         );
     }
-    let (told, is_told) = (words::share, |share: f64| share > HOLLOW_TOLD);
-    if let Some(holes) = context.hole_share.filter(|&share| is_told(share)) {
+    let (percent, is_reported) = (words::share, |share: f64| share > UNSERVED_REPORTED);
+    if let Some(holes) = context.hole_share.filter(|&share| is_reported(share)) {
         warn(
             "holes",
-            format!("{} of the file were never written: reads of holes take no time and touch no disk", told(holes)),
+            format!("{} of the file were never written: reads of holes take no time and touch no disk", percent(holes)),
         );
     }
-    if let Some(served) = context.served_share.filter(|&share| is_told(1.0 - share)) {
+    if let Some(served) = context.served_share.filter(|&share| is_reported(1.0 - share)) {
         warn(
             "memory",
             format!(
                 "the disk below served {} of what was read: the file system answered the rest from memory, from holes, or from less \
                  (compression)",
-                told(served)
+                percent(served)
             ),
         );
     }
-    if let Some(zeroes) = first.zero_share().filter(|&share| share > HOLLOW) {
+    if let Some(zeroes) = first.zero_share().filter(|&share| share > UNSERVED_MAX) {
         let thin = if context.is_thin { " (it takes discards, so it knows what was never written)" } else { "" };
         warn(
             "zeroes",
             format!(
                 "{} of what was read is zeroes{thin}: thin, compressed or trimmed devices answer these without a look at the medium",
-                told(zeroes)
+                percent(zeroes)
             ),
         );
     }
     if let MediumClass::Rotating { rpm } = context.class {
         // A fifth of half a turn: no head gets there so fast so often.
-        let soon = half_turn(rpm.unwrap_or(15_000)) / 5.0;
-        let early: f64 = first.latency.buckets().filter(|(edge, _)| *edge < soon).map(|(_, count)| count).sum();
+        let early_limit = half_turn(rpm.unwrap_or(15_000)) / 5.0;
+        let early: f64 = first.latency.buckets().filter(|(edge, _)| *edge < early_limit).map(|(_, count)| count).sum();
         let share = early / (first.requests as f64).max(1.0);
         // A tenth of all places come round within that time even without a cache, if the arm is there already.
         if share > 0.15 {
@@ -443,8 +443,8 @@ fn caches(first: &StepFigures, context: &BenchContext, warn: &mut impl FnMut(&'s
                 format!(
                     "{} of the requests were answered within {}, sooner than a disk that rotates finds its places: a cache \
                          answers them",
-                    told(share),
-                    words::latency(soon)
+                    percent(share),
+                    words::latency(early_limit)
                 ),
             );
         }
@@ -466,19 +466,19 @@ fn queue(random: &[(usize, &StepFigures)], warn: &mut impl FnMut(&'static str, S
 fn weak_zones(zones: &[ZoneFigures], warn: &mut impl FnMut(&'static str, String)) {
     let rate = |zone: &ZoneFigures| (zone.bytes > 0).then(|| zone.bytes as f64 / zone.time.as_secs_f64().max(1e-9));
     for (index, zone) in zones.iter().enumerate() {
-        let Some(own) = rate(zone) else { continue };
+        let Some(zone_rate) = rate(zone) else { continue };
         let around = &zones[index.saturating_sub(2)..(index + 3).min(zones.len())];
-        let mut others: Vec<f64> = around.iter().filter_map(rate).collect();
-        others.sort_by(f64::total_cmp);
-        let usual = others[others.len() / 2];
+        let mut rates_around: Vec<f64> = around.iter().filter_map(rate).collect();
+        rates_around.sort_by(f64::total_cmp);
+        let usual = rates_around[rates_around.len() / 2];
         // One measurement may be slow by chance; a scrub, which reads the whole zone, shows more.
-        if others.len() >= 4 && own < 0.4 * usual {
+        if rates_around.len() >= 4 && zone_rate < 0.4 * usual {
             let place = words::share((index as f64 + 0.5) / zones.len() as f64);
             warn(
                 "weak-zone",
                 format!(
                     "at {place} of the disk it gave {} where its neighbours give {}: retries there, or somebody else came between",
-                    words::throughput(own),
+                    words::throughput(zone_rate),
                     words::throughput(usual)
                 ),
             );

@@ -124,8 +124,8 @@ impl ResponseTimes {
     /// The medians at the greatest size that both have.
     fn large<'r>(&'r self, other: &'r ResponseTimes) -> Option<(MiddleTime, MiddleTime)> {
         self.sizes.iter().rev().find_map(|(size, times)| {
-            let (_, others) = other.sizes.iter().find(|(of, _)| of == size)?;
-            MiddleTime::of(times).zip(MiddleTime::of(others))
+            let (_, other_times) = other.sizes.iter().find(|(of, _)| of == size)?;
+            MiddleTime::of(times).zip(MiddleTime::of(other_times))
         })
     }
 }
@@ -139,15 +139,15 @@ pub fn judge(way: &'static str, all: &[ResponseTimes], turn: Option<f64>) -> Ver
     let verdict = |honesty, why: String| VerifyVerdict { way, honesty, why };
     let unknown = |why: &str| verdict(VerifyHonesty::Unknown, why.to_owned());
     let Some(verify) = first(way) else { return unknown("it was not measured") };
-    let say = |time: MiddleTime| words::latency(time.median);
-    if let Some((own, read)) = first("read").and_then(|read| verify.large(read)) {
-        if own.is_noisy() || read.is_noisy() {
+    let shown = |time: MiddleTime| words::latency(time.median);
+    if let Some((verified, read)) = first("read").and_then(|read| verify.large(read)) {
+        if verified.is_noisy() || read.is_noisy() {
             return unknown(
                 "large requests take now this long, now that: measure again when nobody else uses the disk",
             );
         }
-        if own.median < 0.2 * read.median {
-            let why = format!("a large one takes {}, where a read of as much takes {}", say(own), say(read));
+        if verified.median < 0.2 * read.median {
+            let why = format!("a large one takes {}, where a read of as much takes {}", shown(verified), shown(read));
             return verdict(VerifyHonesty::ReadsNothing, why);
         }
     }
@@ -166,14 +166,14 @@ pub fn judge(way: &'static str, all: &[ResponseTimes], turn: Option<f64>) -> Ver
         return unknown("small requests take now this long, now that: measure again when nobody else uses the disk");
     }
     if let Some((on, off)) = on.zip(off).filter(|(on, off)| on.median < off.median / 3.0) {
-        let why = format!("small ones take {} with the read cache on, and {} with it off", say(on), say(off));
+        let why = format!("small ones take {} with the read cache on, and {} with it off", shown(on), shown(off));
         return verdict(VerifyHonesty::FromCache, why);
     }
     let Some(again) = again else { return unknown("too few requests ended well") };
     if again.median < turn / 4.0 {
         let why = format!(
             "a place that was just read is verified in {}, sooner than it can come round again ({})",
-            say(again),
+            shown(again),
             words::latency(turn)
         );
         return verdict(VerifyHonesty::FromCache, why);
@@ -183,10 +183,11 @@ pub fn judge(way: &'static str, all: &[ResponseTimes], turn: Option<f64>) -> Ver
             "a place that was just read is verified sooner than it comes round, but not soon enough for a cache",
         );
     }
-    let besides = on.zip(off).map_or_else(String::new, |(on, off)| {
-        format!("; small ones take {} with the read cache on, and {} with it off", say(on), say(off))
+    let cache_note = on.zip(off).map_or_else(String::new, |(on, off)| {
+        format!("; small ones take {} with the read cache on, and {} with it off", shown(on), shown(off))
     });
-    let why = format!("a place that was just read takes {} to verify: it has to come round again{besides}", say(again));
+    let why =
+        format!("a place that was just read takes {} to verify: it has to come round again{cache_note}", shown(again));
     verdict(VerifyHonesty::ReadsMedium, why)
 }
 
@@ -216,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn the_drives_of_figure_1_are_told() {
+    fn the_drives_of_figure_1_are_judged_as_in_the_paper() {
         let read = times("read", ReadCache::On, 0.3, 0.1, 0.1);
         let caviar =
             [read.clone(), times("ata", ReadCache::Off, 8.3, 8.3, 0.05), times("ata", ReadCache::On, 0.296, 0.3, 0.05)];
@@ -229,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_switch_places_just_read_tell() {
+    fn without_a_cache_switch_rereads_decide() {
         let read = times("read", ReadCache::Unknown, 0.3, 0.1, 0.1);
         let of = |again| honesty(&[read.clone(), times("ata", ReadCache::Unknown, 0.3, again, 0.05)], Some(TURN));
         assert_eq!(of(0.2), VerifyHonesty::FromCache);
@@ -238,19 +239,19 @@ mod tests {
     }
 
     #[test]
-    fn one_that_answers_without_reading_is_told_even_if_nothing_rotates() {
+    fn a_verifier_that_reads_nothing_is_recognised_even_if_nothing_rotates() {
         let read = times("read", ReadCache::Unknown, 0.3, 0.1, 0.1);
-        let mut nothing = times("scsi", ReadCache::Unknown, 0.05, 0.05, 0.1);
-        nothing.sizes.iter_mut().for_each(|(_, times)| times.fill(Nanos(50_000)));
+        let mut reads_nothing = times("scsi", ReadCache::Unknown, 0.05, 0.05, 0.1);
+        reads_nothing.sizes.iter_mut().for_each(|(_, times)| times.fill(Nanos(50_000)));
         for turn in [None, Some(TURN)] {
-            assert_eq!(honesty(&[read.clone(), nothing.clone()], turn), VerifyHonesty::ReadsNothing);
+            assert_eq!(honesty(&[read.clone(), reads_nothing.clone()], turn), VerifyHonesty::ReadsNothing);
         }
         let flash = judge("nvme", &[read, times("nvme", ReadCache::Unknown, 0.1, 0.1, 0.1)], None);
         assert!(flash.honesty == VerifyHonesty::Unknown && flash.why.contains("nothing rotates"), "{flash:?}");
     }
 
     #[test]
-    fn noise_is_no_verdict() {
+    fn noisy_or_few_times_give_no_verdict() {
         let read = times("read", ReadCache::On, 0.3, 0.1, 0.1);
         let noisy = [read.clone(), times("ata", ReadCache::On, 4.0, 4.0, 0.95)];
         assert_eq!(honesty(&noisy, Some(TURN)), VerifyHonesty::Unknown);

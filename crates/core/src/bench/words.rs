@@ -15,8 +15,8 @@ pub fn latency(seconds: f64) -> String {
 
 /// A limit, without trailing zeroes: `20 ms`, `2.5 ms`, `150 us`.
 pub fn limit(time: Nanos) -> String {
-    let said = latency(time.as_secs_f64());
-    let (number, unit) = said.split_once(' ').expect("a number and its unit");
+    let text = latency(time.as_secs_f64());
+    let (number, unit) = text.split_once(' ').expect("a number and its unit");
     let number = if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number };
     format!("{number} {unit}")
 }

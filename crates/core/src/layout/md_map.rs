@@ -123,17 +123,17 @@ impl MdMap {
         if disks == 0 || disks > DISKS_MAX {
             return Err(MdUnmapped::Nonsense);
         }
-        let even = vec![words.component; disks];
+        let equal_sizes = vec![words.component; disks];
         let (kind, used) = match words.level {
             "linear" => (MdPlacing::Linear, linear(words)?),
             "raid0" => (MdPlacing::Stripes, stripes(words)?),
             // The size of a mirror is known to the sector, that of its members only in KiB.
             "raid1" => (MdPlacing::Mirror, vec![words.array; disks]),
             // 5 is ALGORITHM_PARITY_N.
-            "raid4" => (parity(disks, 1, 5)?, even),
-            "raid5" => (parity(disks, 1, words.layout)?, even),
-            "raid6" => (parity(disks, 2, words.layout)?, even),
-            "raid10" => (raid10(words)?, even),
+            "raid4" => (parity(disks, 1, 5)?, equal_sizes),
+            "raid5" => (parity(disks, 1, words.layout)?, equal_sizes),
+            "raid6" => (parity(disks, 2, words.layout)?, equal_sizes),
+            "raid10" => (raid10(words)?, equal_sizes),
             _ => return Err(MdUnmapped::Level),
         };
         let has_chunks = !matches!(kind, MdPlacing::Linear | MdPlacing::Mirror);
@@ -185,10 +185,10 @@ impl MdMap {
 
     /// Whether this spot of `member` can be rebuilt without the `missing` members, if all others can be read.
     pub fn survives(&self, member: usize, spot: &MdSpot, missing: &[usize]) -> bool {
-        let gone = missing.iter().filter(|&&place| place != member).count();
+        let missing_others = missing.iter().filter(|&&place| place != member).count();
         match self.kind {
             MdPlacing::Linear | MdPlacing::Stripes => false,
-            MdPlacing::Parity { parities, .. } => gone < parities,
+            MdPlacing::Parity { parities, .. } => missing_others < parities,
             _ => spot.copies.iter().any(|(place, _)| !missing.contains(place)),
         }
     }
@@ -198,10 +198,11 @@ impl MdMap {
     pub fn lost_with(&self, member: usize, spot: &MdSpot, missing: &[usize]) -> Vec<SectorRange> {
         let count = spot.range.count();
         let run = |array: u64| SectorRange::new(array, array.saturating_add(count));
-        let own = spot.array.map(run);
-        let others = missing.iter().filter(|&&place| place != member && matches!(self.kind, MdPlacing::Parity { .. }));
-        let others = others.filter_map(|&place| self.spot(place, spot.range)?.array);
-        own.into_iter().chain(others.map(run)).collect()
+        let own_range = spot.array.map(run);
+        let missing_members =
+            missing.iter().filter(|&&place| place != member && matches!(self.kind, MdPlacing::Parity { .. }));
+        let dependent = missing_members.filter_map(|&place| self.spot(place, spot.range)?.array);
+        own_range.into_iter().chain(dependent.map(run)).collect()
     }
 
     /// The spot of a range that lies in one chunk.
@@ -214,8 +215,8 @@ impl MdMap {
                 spot(None, MdRole::Data, Some(before + at), Vec::new())
             }
             MdPlacing::Mirror => {
-                let others = (0..self.disks).filter(|&place| place != member).map(|place| (place, at)).collect();
-                spot(None, MdRole::Mirror, Some(at), others)
+                let copies = (0..self.disks).filter(|&place| place != member).map(|place| (place, at)).collect();
+                spot(None, MdRole::Mirror, Some(at), copies)
             }
             MdPlacing::Stripes => {
                 let row = at / self.chunk;
@@ -242,8 +243,8 @@ impl MdMap {
                 let number = self.chunk_at(member as u64, at)?;
                 let places = self.places(number, at % self.chunk)?;
                 // Both directions of the map must agree, else the place is not certain.
-                let own = places.iter().position(|place| *place == (member, at))?;
-                let copies: Vec<_> = places.into_iter().enumerate().filter(|(index, _)| *index != own).collect();
+                let own_index = places.iter().position(|place| *place == (member, at))?;
+                let copies: Vec<_> = places.into_iter().enumerate().filter(|(index, _)| *index != own_index).collect();
                 let role = if copies.is_empty() { MdRole::Data } else { MdRole::Mirror };
                 let copies = copies.into_iter().map(|(_, place)| place).collect();
                 let stripe = number.checked_mul(near)? / self.disks as u64;
@@ -455,9 +456,9 @@ mod tests {
             }
         }
         let chunks = rows * disks as u64 / copies as u64;
-        let whole = seen.iter().filter(|(_, count)| **count == copies).count() as u64;
-        assert!(whole + disks as u64 >= chunks && seen.values().all(|count| *count <= copies), "{map:?}");
-        assert!(seen.keys().enumerate().all(|(index, at)| *at == index as u64 * CHUNK) || whole + 8 >= chunks);
+        let complete = seen.iter().filter(|(_, count)| **count == copies).count() as u64;
+        assert!(complete + disks as u64 >= chunks && seen.values().all(|count| *count <= copies), "{map:?}");
+        assert!(seen.keys().enumerate().all(|(index, at)| *at == index as u64 * CHUNK) || complete + 8 >= chunks);
     }
 
     #[test]
@@ -484,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn stripes_mirrors_and_disks_one_behind_the_other() {
+    fn stripes_mirrors_and_concatenated_disks_are_mapped() {
         let raid0 = map("raid0", 0, 3, 4, 12 * CHUNK).unwrap();
         assert_eq!(raid0.spots(1, SectorRange::at(CHUNK + 2, 1))[0].array, Some(4 * CHUNK + 2));
         let raid1 = map("raid1", 0, 2, 4, 63).unwrap();
@@ -497,7 +498,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lost_without_other_members() {
+    fn a_lost_spot_includes_data_of_missing_members_that_need_it() {
         let raid5 = map("raid5", 2, 4, 8, 0).unwrap();
         // Row 0: P on disk 3, data on disks 0, 1, 2.
         let data = &raid5.spots(0, SectorRange::at(1, 2))[0];
@@ -515,7 +516,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_certain_is_refused() {
+    fn arrays_whose_places_are_not_certain_are_refused() {
         assert_eq!(map("raid5", 16, 4, 4, 0), Err(MdUnmapped::Layout));
         assert_eq!(map("raid6", 8, 4, 4, 0), Err(MdUnmapped::Layout));
         assert_eq!(map("faulty", 0, 4, 4, 0), Err(MdUnmapped::Level));
@@ -530,7 +531,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_words_of_sys_make_it_panic(
+        fn no_description_in_sys_makes_the_map_panic(
             level in prop::sample::select(vec!["linear", "raid0", "raid1", "raid4", "raid5", "raid6", "raid10"]),
             layout in prop_oneof![0_u64..8, 0_u64..0x8_0000, any::<u64>()],
             chunk in prop_oneof![0_u64..40, any::<u64>()],

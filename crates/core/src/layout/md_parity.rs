@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn one_parity_tells_that_and_not_where() {
+    fn one_parity_shows_a_mismatch_and_not_the_wrong_member() {
         let parity = MdParity::new(3, 1, 2).unwrap();
         let stripe = [vec![1_u8, 2], vec![4, 8], vec![5, 10]];
         assert_eq!(judged(&parity, 0, &stripe), MdVerdict::Agrees);

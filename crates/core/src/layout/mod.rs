@@ -176,9 +176,10 @@ impl Layout {
     /// section 2; only data chunks count, because only they can be seen from outside).
     pub fn pattern(&self) -> u64 {
         // The pattern size divides every other period of the sequence.
-        let whole = self.period() * self.shape.data as u64;
-        let repeats = |size: &u64| (0..whole).all(|chunk| self.data_disk(chunk) == self.data_disk(chunk + size));
-        (1..whole).filter(|&size| whole.is_multiple_of(size)).find(repeats).unwrap_or(whole)
+        let period_chunks = self.period() * self.shape.data as u64;
+        let repeats =
+            |size: &u64| (0..period_chunks).all(|chunk| self.data_disk(chunk) == self.data_disk(chunk + size));
+        (1..period_chunks).filter(|&size| period_chunks.is_multiple_of(size)).find(repeats).unwrap_or(period_chunks)
     }
 
     /// The disk of the first parity of a stripe of a rotating kind (without parities: of its first chunk).

@@ -30,7 +30,7 @@ fn array(kind: LayoutKind, disks: usize) -> Layout {
 }
 
 #[test]
-fn each_kind_takes_what_it_says() {
+fn each_kind_accepts_the_shapes_that_it_describes() {
     let count = |kind| arrays(16).iter().filter(|array| array.kind() == kind).count();
     assert_eq!([Raid0, ZigZag].map(count), [16, 16]);
     assert_eq!([Raid1, Chained, Near].map(count), [8, 15, 7], "pairs; two disks or more; odd numbers");
@@ -42,8 +42,8 @@ fn each_kind_takes_what_it_says() {
     let words = "raid5-ls takes one parity and a disk for each chunk of a stripe, not 3 data and 2 redundant chunks on 5 \
                  disks";
     assert_eq!(error.to_string(), words);
-    let many = Layout::new(Raid0, Shape { data: 257, parity: 0 }, 257);
-    assert_eq!(many, Err(LayoutError::TooManyDisks(257)));
+    let too_many = Layout::new(Raid0, Shape { data: 257, parity: 0 }, 257);
+    assert_eq!(too_many, Err(LayoutError::TooManyDisks(257)));
     assert!(Layout::new(Rotating, Shape { data: 200, parity: 56 }, 256).is_ok());
     assert!(Layout::new(Rotating, Shape { data: 1, parity: usize::MAX }, 0).is_err());
 }
@@ -199,20 +199,20 @@ fn linux(algorithm: LayoutKind, disks: u64, stripe: u64) -> Vec<u64> {
 }
 
 #[test]
-fn linux_would_put_them_in_the_same_places() {
+fn chunks_lie_where_linux_would_put_them() {
     for disks in 3..=16usize {
         for stripe in 0..40 {
             for kind in [Raid5La, Raid5Ra, Raid5Ls, Raid5Rs, Raid6Md] {
                 let array = array(kind, disks);
-                let ours: Vec<_> = (0..disks).map(|slot| array.place(stripe, slot).disk as u64).collect();
-                assert_eq!(ours, linux(kind, disks as u64, stripe), "{kind} {disks} {stripe}");
+                let layout_disks: Vec<_> = (0..disks).map(|slot| array.place(stripe, slot).disk as u64).collect();
+                assert_eq!(layout_disks, linux(kind, disks as u64, stripe), "{kind} {disks} {stripe}");
             }
         }
     }
 }
 
 #[test]
-fn rotating_is_left_symmetric_and_what_linux_does() {
+fn the_rotating_layout_is_that_of_linux_for_one_and_two_parities() {
     for disks in 2..=16usize {
         for (parity, kind) in [(1, Raid5Ls), (2, Raid6Md)] {
             let Some(data @ 1..) = disks.checked_sub(parity) else { continue };

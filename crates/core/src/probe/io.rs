@@ -120,8 +120,8 @@ pub struct ProbeIo<K> {
 
 #[derive(Debug)]
 struct ProbeIoShared<K> {
-    asked: Option<ProbeBatch>,
-    answered: Option<Answers>,
+    pending_batch: Option<ProbeBatch>,
+    pending_answers: Option<Answers>,
     spent: ProbeBudget,
     budget: ProbeBudget,
     is_stopped: bool,
@@ -148,10 +148,10 @@ impl<K> ProbeIo<K> {
             if shared.is_stopped || after > shared.budget.requests || shared.spent.time >= shared.budget.time {
                 return Err(Spent);
             }
-            assert!(shared.asked.is_none() && shared.answered.is_none(), "one batch at a time");
-            shared.asked = Some(ProbeBatch { requests });
+            assert!(shared.pending_batch.is_none() && shared.pending_answers.is_none(), "one batch at a time");
+            shared.pending_batch = Some(ProbeBatch { requests });
         }
-        let answers = std::future::poll_fn(|_| match self.shared.borrow_mut().answered.take() {
+        let answers = std::future::poll_fn(|_| match self.shared.borrow_mut().pending_answers.take() {
             Some(answers) => Poll::Ready(answers),
             None => Poll::Pending,
         });
@@ -183,7 +183,8 @@ impl<K: Clone> Prober<K> {
         F: Future<Output = Result<(), Spent>> + 'static,
     {
         let spent = ProbeBudget { requests: 0, time: Nanos::ZERO };
-        let shared = ProbeIoShared { asked: None, answered: None, spent, budget, is_stopped: false, known };
+        let shared =
+            ProbeIoShared { pending_batch: None, pending_answers: None, spent, budget, is_stopped: false, known };
         let bench = ProbeIo { shared: Rc::new(RefCell::new(shared)), device };
         let steps = steps(bench.clone());
         let task = Box::pin(async move {
@@ -197,7 +198,7 @@ impl<K: Clone> Prober<K> {
 
     /// The next batch to run, unless it has been taken already.
     pub fn poll_batch(&mut self) -> Option<ProbeBatch> {
-        self.bench.shared.borrow_mut().asked.take()
+        self.bench.shared.borrow_mut().pending_batch.take()
     }
 
     /// Takes the answers to the last batch.
@@ -209,7 +210,7 @@ impl<K: Clone> Prober<K> {
             let mut shared = self.bench.shared.borrow_mut();
             shared.spent.requests += answers.timings.len() as u64;
             shared.spent.time = shared.spent.time.saturating_add(answers.makespan());
-            shared.answered = Some(answers);
+            shared.pending_answers = Some(answers);
         }
         self.run();
     }
@@ -281,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stop_leaves_what_is_known() {
+    fn a_stop_keeps_what_is_known_so_far() {
         let mut prober = counting(ProbeBudget::UNLIMITED);
         let batch = prober.poll_batch().expect("the first");
         assert_eq!(prober.poll_batch(), None, "one at a time");

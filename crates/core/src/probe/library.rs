@@ -27,7 +27,7 @@ impl LayoutFit {
     }
 
     /// Whether the layout has these classes, numbered by their first chunks. Most layouts fail within the first chunks.
-    fn has(&self, classes: &[usize]) -> bool {
+    fn has_classes(&self, classes: &[usize]) -> bool {
         let mut disks: Vec<usize> = Vec::new();
         (self.shift..).zip(classes).all(|(chunk, &class)| {
             let disk = self.layout.data_disk(chunk);
@@ -78,7 +78,7 @@ pub fn candidates(chunks: u64, copies: Option<usize>) -> Vec<LayoutFit> {
 /// The known layouts that have exactly these classes, in any numbering.
 pub fn fits(classes: &[usize], copies: Option<usize>) -> Vec<LayoutFit> {
     let (wanted, chunks) = (canonical(classes), classes.len() as u64);
-    let fit = |layout| (0..chunks).map(|shift| LayoutFit { layout, shift }).find(|fit| fit.has(&wanted));
+    let fit = |layout| (0..chunks).map(|shift| LayoutFit { layout, shift }).find(|fit| fit.has_classes(&wanted));
     layouts(chunks, copies).into_iter().filter_map(fit).collect()
 }
 
@@ -109,13 +109,13 @@ pub fn layouts(chunks: u64, copies: Option<usize>) -> Vec<Layout> {
                 _ => Vec::new(),
             };
             // A single disk has one name only, and two chained disks are a mirror.
-            let is_one_of_its_names = match kind {
+            let is_canonical_name = match kind {
                 LayoutKind::Raid0 => true,
                 LayoutKind::Chained => disks > 2,
                 _ => disks > 1,
             };
-            let made = shapes.into_iter().filter_map(|shape| Layout::new(kind, shape, disks).ok());
-            found.extend(made.filter(|layout| is_one_of_its_names && layout.pattern() == chunks));
+            let possible = shapes.into_iter().filter_map(|shape| Layout::new(kind, shape, disks).ok());
+            found.extend(possible.filter(|layout| is_canonical_name && layout.pattern() == chunks));
         }
     }
     found.retain(|layout| copies.is_none_or(|copies| copies_of(layout) == copies));
@@ -136,13 +136,13 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_as_long_as_what_repeats() {
+    fn the_period_is_the_shortest_repeating_part() {
         assert_eq!(period(&[0, 1, 2, 0, 1, 2]), 3);
         assert_eq!((period(&[0, 0]), period(&[0, 1, 0]), period(&[])), (1, 3, 0));
     }
 
     #[test]
-    fn what_reads_cannot_tell_apart_is_said_together() {
+    fn layouts_that_reads_cannot_distinguish_are_listed_together() {
         assert_eq!(names(&[0, 1, 2, 3, 4, 5], Some(1)), [("raid0", 6), ("raid5-ls", 6), ("raid6-pq", 6)]);
         assert_eq!(names(&[9, 1, 2], Some(2)), [("chained", 3), ("raid10-near", 3), ("raid1", 6)]);
         assert_eq!(names(&[0, 1], Some(2)), [("raid1", 4)], "two disks that are chained are a mirror");

@@ -50,14 +50,14 @@ impl Coverage {
         let mut map = Coverage::new(grid);
         for region in 0..grid.region_count() {
             let SectorRange { start, end } = grid.region(region);
-            let theirs = self.grid.region_of(start)..=self.grid.region_of(Sector(end.0 - 1));
-            let parts = theirs.map(|index| (index, self.regions[index as usize]));
+            let old_regions = self.grid.region_of(start)..=self.grid.region_of(Sector(end.0 - 1));
+            let parts = old_regions.map(|index| (index, self.regions[index as usize]));
             let oldest = parts.clone().map(|(_, part)| part.begun).min().unwrap_or_default();
             let verified = parts.clone().map(|(_, part)| part.verified).min().unwrap_or_default();
             // Where in its old region an unreadable sector lay is not known: the new region of the old one's first
             // sector counts it.
-            let begins_here = parts.filter(|(index, _)| grid.region_of(self.grid.region(*index).start) == region);
-            let unreadable = begins_here.map(|(_, part)| part.unreadable).sum();
+            let starting_parts = parts.filter(|(index, _)| grid.region_of(self.grid.region(*index).start) == region);
+            let unreadable = starting_parts.map(|(_, part)| part.unreadable).sum();
             if oldest.0 > 0 && verified.0 > 0 {
                 map.regions[region as usize] = RegionRecord { begun: oldest, verified, unreadable };
             }
@@ -125,8 +125,9 @@ mod tests {
         for size in 1..=100 {
             let new = old.clone().onto(Grid::new(disk, size, size));
             for sector in 0..disk {
-                let one = SectorRange::at(sector, 1);
-                let age = |map: &Coverage| map.oldest_unread_seconds(one, UnixSeconds(5000)).unwrap_or(u64::MAX);
+                let sector_range = SectorRange::at(sector, 1);
+                let age =
+                    |map: &Coverage| map.oldest_unread_seconds(sector_range, UnixSeconds(5000)).unwrap_or(u64::MAX);
                 assert!(age(&new) >= age(&old), "sector {sector}, regions of {size}");
             }
             if size <= 10 {

@@ -19,7 +19,7 @@ const Z_95: f64 = 1.645;
 /// The smallest relative error of a forecast: disks are slower on inner tracks, by half from end to end.
 const ERROR_MIN: f64 = 0.10;
 /// How long a run must have lasted before its progress so far counts.
-const SO_FAR_MIN: Nanos = Nanos::from_secs(5);
+const PROGRESS_MIN: Nanos = Nanos::from_secs(5);
 /// The largest relative error upwards: the upper end is at most 1 + this times the likely value.
 const ERROR_MAX: f64 = 9.0;
 
@@ -48,10 +48,10 @@ pub(super) fn forecast(
     let (mut count, mut useful, mut squares) = (0.0, 0.0, 0.0);
     let current = idle_now.as_secs_f64();
     for (length, times) in seen.workload.idle.buckets().chain([(current, 1.0)]) {
-        let use_of_it = (length - wait).max(0.0);
+        let usable = (length - wait).max(0.0);
         count += times;
-        useful += times * use_of_it;
-        squares += times * use_of_it * use_of_it;
+        useful += times * usable;
+        squares += times * usable * usable;
     }
     if useful <= 0.0 {
         return None;
@@ -67,14 +67,19 @@ pub(super) fn forecast(
 
 /// Widens the range of a forecast to include what the pace so far would give: read errors, and users who change their
 /// habits, are in no model.
-pub(super) fn and_so_far(model: Option<Forecast>, rest: Bytes, done: Bytes, elapsed: Nanos) -> Option<Forecast> {
-    if elapsed < SO_FAR_MIN || done.0 == 0 {
+pub(super) fn widened_by_progress(
+    model: Option<Forecast>,
+    rest: Bytes,
+    done: Bytes,
+    elapsed: Nanos,
+) -> Option<Forecast> {
+    if elapsed < PROGRESS_MIN || done.0 == 0 {
         return model;
     }
     let seconds = elapsed.as_secs_f64() * rest.0 as f64 / done.0 as f64;
-    let so_far = Nanos::from_secs_f64(seconds);
+    let by_progress = Nanos::from_secs_f64(seconds);
     let Some(Forecast { low, likely, high }) = model else { return Some(Forecast::new(seconds, 1.0)) };
-    Some(Forecast { low: low.min(so_far), likely, high: high.max(so_far) })
+    Some(Forecast { low: low.min(by_progress), likely, high: high.max(by_progress) })
 }
 
 impl Forecast {
@@ -113,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn half_idle_takes_twice_as_long_and_a_bit() {
+    fn a_half_idle_disk_takes_a_bit_more_than_twice_as_long() {
         // 100 idle intervals of 1.1 s in 220 s: 100 s can be used.
         let forecast =
             forecast(Bytes::mib(5000), &seen(&[1.1; 100]), &setting(), Nanos::from_secs(220), Nanos::ZERO).unwrap();
@@ -131,15 +136,16 @@ mod tests {
     #[test]
     fn the_pace_so_far_is_inside_the_range() {
         let model = Forecast::new(10.0, 0.1);
-        let so_far = |done| and_so_far(Some(model), Bytes::mib(100), Bytes::mib(done), Nanos::from_secs(20)).unwrap();
-        assert_eq!(so_far(10).high, Nanos::from_secs(200));
-        assert_eq!(so_far(1000).low, Nanos::from_secs(2));
-        assert_eq!(so_far(10).likely, model.likely);
-        assert_eq!(and_so_far(None, Bytes::mib(100), Bytes::mib(1), Nanos::from_secs(1)), None, "too early");
+        let by_progress =
+            |done| widened_by_progress(Some(model), Bytes::mib(100), Bytes::mib(done), Nanos::from_secs(20)).unwrap();
+        assert_eq!(by_progress(10).high, Nanos::from_secs(200));
+        assert_eq!(by_progress(1000).low, Nanos::from_secs(2));
+        assert_eq!(by_progress(10).likely, model.likely);
+        assert_eq!(widened_by_progress(None, Bytes::mib(100), Bytes::mib(1), Nanos::from_secs(1)), None, "too early");
     }
 
     #[test]
-    fn nothing_is_said_of_a_disk_that_is_never_idle() {
+    fn a_disk_that_is_never_idle_gets_no_forecast() {
         assert_eq!(forecast(Bytes::mib(5), &seen(&[0.01; 50]), &setting(), Nanos::from_secs(9), Nanos::ZERO), None);
     }
 }

@@ -13,9 +13,10 @@ const FOLLOWED_MAX: usize = 1 << 16;
 /// delayed by a scrub request which is not known to have been there before them.
 const TYPICAL_OF: usize = 64;
 
-/// The limit of `ForegroundTracker::sooner`, in typical service times: many short requests must not make up for what long ones
-/// lose later. The loss that chance alone feigns is then less than a hundredth of a request, where service times vary by a third.
-const SOONER_OF: u64 = 8;
+/// The limit of `ForegroundTracker::time_saved`, in typical service times: many short requests must not make up for what
+/// long ones lose later. The loss that chance alone feigns is then less than a hundredth of a request, where service
+/// times vary by a third.
+const TIME_SAVED_MAX: u64 = 8;
 
 /// Follows arrivals and completions of foreground requests.
 ///
@@ -38,7 +39,7 @@ pub(super) struct ForegroundTracker {
     overlap: Overlap,
     /// By how much requests that were served in the midst of a scrub request took less than the typical service time,
     /// as far as that does not yet make up for others that took longer.
-    sooner: Nanos,
+    time_saved: Nanos,
     /// The longest that one scrub request delays a foreground request; `None`: to its end.
     held_max: Option<Nanos>,
     latency: ForegroundLatency,
@@ -55,19 +56,19 @@ enum ForegroundEvent {
 struct RequestAtDisk {
     arrived: Nanos,
     /// The end of the scrub request that it had to wait for, if there was one.
-    behind: Option<Nanos>,
+    waited_until: Option<Nanos>,
 }
 
 /// A scrub request that has just ended.
 #[derive(Clone, Copy, Debug)]
-struct Own {
+struct OwnRequestSpan {
     started: Nanos,
     finished: Nanos,
 }
 
-impl Own {
+impl OwnRequestSpan {
     /// Was it at the disk when a request arrived at `arrived`?
-    fn met(self, arrived: Nanos) -> bool {
+    fn was_at_disk(self, arrived: Nanos) -> bool {
         self.started <= arrived && arrived < self.finished
     }
 }
@@ -85,7 +86,7 @@ impl ForegroundTracker {
             shadow_free: now,
             services: VecDeque::new(),
             overlap: Overlap::default(),
-            sooner: Nanos::ZERO,
+            time_saved: Nanos::ZERO,
             held_max,
             latency: ForegroundLatency::default(),
         }
@@ -116,13 +117,14 @@ impl ForegroundTracker {
         seen.workload.idle_total + self.idle_now(at)
     }
 
-    /// The service time of a scrub request that took `took`, during which the disk had no foreground request for `idle`.
-    /// Foreground requests that are served in the midst of it make it longer, which says nothing about its size: sizes that
-    /// happened to be tried next to others looked slow for minutes. At least half of `took` counts, even if it was never alone.
-    pub(super) fn own_service(&self, took: Nanos, idle: Nanos) -> Nanos {
+    /// The service time of a scrub request that took `duration`, during which the disk had no foreground request for
+    /// `idle`. Foreground requests that are served in the midst of it make it longer, which says nothing about its size:
+    /// sizes that happened to be tried next to others looked slow for minutes. At least half of `duration` counts, even
+    /// if it was never alone.
+    pub(super) fn own_service(&self, duration: Nanos, idle: Nanos) -> Nanos {
         match self.held_max {
-            Some(held) if took > held => took.min(idle.max(Nanos(took.0 / 2))),
-            _ => took,
+            Some(held) if duration > held => duration.min(idle.max(Nanos(duration.0 / 2))),
+            _ => duration,
         }
     }
 
@@ -160,10 +162,12 @@ impl ForegroundTracker {
     /// it. Later arrivals lose time too, because the queue is longer than it would have been. That loss is computed with the
     /// *shadow*: the same disk serving the same foreground without the scrub, first come first served.
     pub(super) fn account(&mut self, started: Nanos, finished: Nanos, slowdown: &mut Slowdown) {
-        let own = Own { started, finished };
+        let own = OwnRequestSpan { started, finished };
         self.process(Some(own), slowdown);
-        for request in self.at_disk.iter_mut().filter(|request| request.behind.is_none() && own.met(request.arrived)) {
-            request.behind = Some(finished);
+        for request in
+            self.at_disk.iter_mut().filter(|request| request.waited_until.is_none() && own.was_at_disk(request.arrived))
+        {
+            request.waited_until = Some(finished);
             let rest = (finished - request.arrived).since(self.overlap.known());
             // Where completions are not seen, the request may have been served long ago.
             let held = self.held_max.filter(|_| !slowdown.is_queue_seen);
@@ -176,17 +180,17 @@ impl ForegroundTracker {
         self.process(None, slowdown);
     }
 
-    fn note(&mut self, told: ForegroundEvent, count: u32) {
+    fn note(&mut self, event: ForegroundEvent, count: u32) {
         let room = FOLLOWED_MAX.saturating_sub(self.pending.len());
-        self.pending.extend(std::iter::repeat_n(told, room.min(count as usize)));
+        self.pending.extend(std::iter::repeat_n(event, room.min(count as usize)));
     }
 
-    fn process(&mut self, own: Option<Own>, slowdown: &mut Slowdown) {
-        while let Some(told) = self.pending.pop_front() {
-            let end = match told {
+    fn process(&mut self, own: Option<OwnRequestSpan>, slowdown: &mut Slowdown) {
+        while let Some(event) = self.pending.pop_front() {
+            let end = match event {
                 ForegroundEvent::Arrived(arrived) => {
                     if self.at_disk.len() < FOLLOWED_MAX {
-                        self.at_disk.push_back(RequestAtDisk { arrived, behind: None });
+                        self.at_disk.push_back(RequestAtDisk { arrived, waited_until: None });
                     }
                     continue;
                 }
@@ -198,15 +202,15 @@ impl ForegroundTracker {
     }
 
     /// A foreground request was completed at `end`.
-    fn serve(&mut self, request: RequestAtDisk, end: Nanos, own: Option<Own>, slowdown: &mut Slowdown) {
-        let RequestAtDisk { arrived, mut behind } = request;
+    fn serve(&mut self, request: RequestAtDisk, end: Nanos, own: Option<OwnRequestSpan>, slowdown: &mut Slowdown) {
+        let RequestAtDisk { arrived, mut waited_until } = request;
         // A scrub request that began after the arrival was not in its way.
-        let own = own.filter(|own| behind.is_none() && own.met(arrived));
+        let own = own.filter(|own| waited_until.is_none() && own.was_at_disk(arrived));
         if let Some(own) = own.filter(|own| own.finished <= end) {
             slowdown.add((own.finished - arrived).since(self.overlap.known()));
-            behind = Some(own.finished);
+            waited_until = Some(own.finished);
         }
-        let begun = self.free.max(arrived).max(behind.unwrap_or_default());
+        let begun = self.free.max(arrived).max(waited_until.unwrap_or_default());
         let mut service = end.since(begun);
         if own.is_some_and(|own| end < own.finished) {
             // Served in the midst of the scrub request: between two parts of it, or in parallel. It lost the excess
@@ -217,8 +221,8 @@ impl ForegroundTracker {
                 slowdown.add(lost);
             }
         } else {
-            if !self.is_counted && (self.free <= arrived || behind == Some(begun)) {
-                self.overlap.add(service, behind.is_some());
+            if !self.is_counted && (self.free <= arrived || waited_until == Some(begun)) {
+                self.overlap.add(service, waited_until.is_some());
             }
             if begun > arrived && self.shadow_free <= arrived {
                 // Without the scrub it would have found the disk idle, and its way to the disk would have taken time.
@@ -247,9 +251,9 @@ impl ForegroundTracker {
     /// anyway: only the excess of the longer ones counts, less what the shorter ones have gained.
     fn lost_in_midst(&mut self, service: Nanos, typical: Nanos) -> Nanos {
         let longer = service.since(typical);
-        let lost = longer.since(self.sooner);
-        let sooner = self.sooner.since(longer) + typical.since(service);
-        self.sooner = sooner.min(Nanos(SOONER_OF * typical.0));
+        let lost = longer.since(self.time_saved);
+        let time_saved = self.time_saved.since(longer) + typical.since(service);
+        self.time_saved = time_saved.min(Nanos(TIME_SAVED_MAX * typical.0));
         lost
     }
 
@@ -274,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rest_of_our_service_is_the_slowdown() {
+    fn the_slowdown_is_the_rest_of_the_scrub_request_at_the_disk() {
         let (mut foreground, mut seen) = bench();
         for at in [95, 103, 107, 107] {
             foreground.arrived(ms(at), 1, &mut seen);
@@ -289,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_served_before_ours_ended_lost_nothing() {
+    fn a_request_served_before_the_scrub_request_ended_lost_no_time() {
         let (mut foreground, mut seen) = bench();
         foreground.arrived(ms(101), 1, &mut seen);
         foreground.completed(ms(105), 1);
@@ -298,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shadow_knows_those_queued_behind() {
+    fn requests_queued_behind_a_delayed_one_count_in_the_queue_total() {
         let (mut foreground, mut seen) = bench();
         // The scrub request: 100..110. The first request arrives at 103 and takes 4 ms: 110..114 instead of 103..107.
         // The next arrives at 112, after the scrub request, takes 4 ms too, and still loses 2 ms: 114..118, not 112..116.
@@ -314,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_served_between_two_pieces_of_ours_lost_what_it_took_longer() {
+    fn a_request_served_between_two_parts_of_a_scrub_request_lost_its_excess_service() {
         let (mut foreground, mut seen) = bench();
         foreground.arrived(ms(10), 1, &mut seen);
         foreground.completed(ms(14), 1);
@@ -327,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn on_a_disk_that_serves_several_at_once_nobody_is_blamed_for_nothing() {
+    fn scrub_requests_that_began_after_a_foreground_request_did_not_delay_it() {
         let (mut foreground, mut seen) = bench();
         foreground.arrived(ms(100), 1, &mut seen);
         for own in (102..150).step_by(2) {
@@ -339,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn what_counters_tell_says_nothing_of_latency() {
+    fn events_of_sampled_counters_give_no_latency() {
         let (mut foreground, mut seen) = bench();
         foreground.counted();
         for start in (0..10_000).step_by(100) {

@@ -21,10 +21,10 @@ pub struct ForegroundLatency {
 }
 
 impl ForegroundLatency {
-    /// Counts a request with the response time `taken`, `lost` of which the scrub caused.
-    pub(super) fn add(&mut self, taken: Nanos, lost: Nanos) {
-        let without_scrub = taken.since(lost);
-        self.with_scrub.add(taken);
+    /// Counts a request with the response time `response`, `lost` of which the scrub caused.
+    pub(super) fn add(&mut self, response: Nanos, lost: Nanos) {
+        let without_scrub = response.since(lost);
+        self.with_scrub.add(response);
         self.without_scrub.add(without_scrub);
         if self.first.len() < COMPARED {
             self.first.push(without_scrub);
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_lost_by_us_is_no_stretching() {
+    fn time_lost_to_the_scrub_does_not_count_as_stretched_response_time() {
         let (mut latency, ms) = (ForegroundLatency::default(), Nanos::from_millis);
         (0..600).for_each(|_| latency.add(ms(8), Nanos::ZERO));
         (0..600).for_each(|_| latency.add(ms(13), ms(5)));

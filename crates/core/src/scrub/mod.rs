@@ -117,14 +117,14 @@ impl Pass {
 
     fn add_unreadable(&mut self, range: SectorRange, cause: Cause) {
         let (mut start, mut count) = (range.start.0, range.count());
-        if let Some((&before, &(length, same))) = self.unreadable.range(..start).next_back()
+        if let Some((&before, &(length, neighbour))) = self.unreadable.range(..start).next_back()
             && before + length == start
-            && same.is_like(cause)
+            && neighbour.is_like(cause)
         {
             (start, count) = (before, length + count);
         }
-        if let Some(&(length, same)) = self.unreadable.get(&range.end.0)
-            && same.is_like(cause)
+        if let Some(&(length, neighbour)) = self.unreadable.get(&range.end.0)
+            && neighbour.is_like(cause)
         {
             self.unreadable.remove(&range.end.0);
             count += length;
@@ -164,7 +164,7 @@ pub struct Scrub {
     /// Where the last request ended.
     ends_at: Option<Sector>,
     /// Whether the tour's next range begins there.
-    goes_on: bool,
+    is_next_adjacent: bool,
     roots: Vec<Root>,
 }
 
@@ -237,7 +237,7 @@ impl Scrub {
             is_handed_out: false,
             size_allowed: None,
             ends_at: None,
-            goes_on: false,
+            is_next_adjacent: false,
             roots: Vec::new(),
         }
     }
@@ -345,19 +345,19 @@ impl Scrub {
             setting,
             forecast: {
                 let model = forecast::forecast(rest, &self.seen, &setting, elapsed, idle_now);
-                forecast::and_so_far(model, rest, Bytes(self.verified * SECTOR_BYTES), elapsed)
+                forecast::widened_by_progress(model, rest, Bytes(self.verified * SECTOR_BYTES), elapsed)
             },
             oldest_unread_seconds: self.coverage.oldest_unread_seconds(self.config.range, self.date(now)),
         }
     }
 
     /// When to check for foreground arrivals: soon enough, relative to the mean idle interval, to notice the end of this one.
-    fn look_at(&self, now: Nanos) -> Nanos {
+    fn next_look(&self, now: Nanos) -> Nanos {
         if !self.policy.state().in_idle_only || self.seen.workload.intervals == 0 {
             return Nanos::MAX;
         }
-        let soon = Nanos::from_secs_f64(self.seen.workload.idle.moments().mean() / LOOKS);
-        now.saturating_add(soon.clamp(LOOK_MIN, LOOK_MAX))
+        let span = Nanos::from_secs_f64(self.seen.workload.idle.moments().mean() / LOOKS);
+        now.saturating_add(span.clamp(LOOK_MIN, LOOK_MAX))
     }
 
     fn date(&self, now: Nanos) -> UnixSeconds {
@@ -369,8 +369,8 @@ impl Scrub {
         let (outstanding, idle_since) = (self.foreground.outstanding(), self.foreground.idle_since());
         let is_of_interval = self.last.is_some() && own_finished.since(own_service) >= idle_since;
         let own_size = self.size_allowed.filter(|_| is_of_interval);
-        let is_there = outstanding == 0 && own_size.is_some() && self.goes_on;
-        let head = if is_there { DiskHead::There } else { DiskHead::Away };
+        let is_head_there = outstanding == 0 && own_size.is_some() && self.is_next_adjacent;
+        let head = if is_head_there { DiskHead::There } else { DiskHead::Away };
         DiskView { now, outstanding, idle_since, own_finished, own_service, own_size, head }
     }
 
@@ -379,9 +379,9 @@ impl Scrub {
         if let Some(suspect) = self.escalation.next_suspect(self.config.granule, sectors_max) {
             return Some(suspect);
         }
-        let (grid, claimed, whole) = (*self.coverage.grid(), &self.claimed, self.config.range);
+        let (grid, claimed, scrub_range) = (*self.coverage.grid(), &self.claimed, self.config.range);
         let escalated =
-            self.escalation.next_region(|region| claimed.first_gap(grid.region(region).intersection(whole)));
+            self.escalation.next_region(|region| claimed.first_gap(grid.region(region).intersection(scrub_range)));
         if let Some(gap) = escalated.or_else(|| self.next_of_tour()) {
             let range = SectorRange::at(gap.start.0, gap.count().min(sectors_max));
             self.claimed.insert(range);
@@ -556,12 +556,12 @@ impl Machine for Scrub {
             return None;
         }
         let view = self.view(now);
-        let turn = self.policy.decide(&view, &self.seen);
-        if turn.not_before > now {
+        let decision = self.policy.decide(&view, &self.seen);
+        if decision.not_before > now {
             return None;
         }
-        self.size_allowed = Some(turn.size);
-        let blocks = turn.size.0 / SECTOR_BYTES / self.config.granule;
+        self.size_allowed = Some(decision.size);
+        let blocks = decision.size.0 / SECTOR_BYTES / self.config.granule;
         let Some(range) = self.next_range(blocks.max(1) * self.config.granule) else {
             self.is_handed_out = true;
             if let (true, Some(cause)) = (self.in_flight.is_empty(), self.failures.cause()) {
@@ -572,13 +572,13 @@ impl Machine for Scrub {
         let id = OpId(self.next_id);
         self.next_id += 1;
         self.requested += range.count();
-        let is_there = view.head == DiskHead::There && self.ends_at == Some(range.start);
-        let head = if is_there { DiskHead::There } else { DiskHead::Away };
+        let is_head_there = view.head == DiskHead::There && self.ends_at == Some(range.start);
+        let head = if is_head_there { DiskHead::There } else { DiskHead::Away };
         let idle = self.foreground.idle_by(now, &self.seen);
         self.in_flight.push(OwnRequest { id, range, head, issued: now, idle });
         // Suspects and ranges put off lie elsewhere, but they are few.
         self.ends_at = Some(range.end);
-        self.goes_on = self.next_of_tour().is_some_and(|gap| gap.start == range.end);
+        self.is_next_adjacent = self.next_of_tour().is_some_and(|gap| gap.start == range.end);
         Some(Op::Verify { id, range })
     }
 
@@ -587,8 +587,8 @@ impl Machine for Scrub {
         if self.state != ScrubState::Running || is_full {
             return None;
         }
-        let turn = self.policy.decide(&self.view(now), &self.seen);
-        Some(turn.not_before.min(self.look_at(now)).max(self.retry_at).max(now))
+        let decision = self.policy.decide(&self.view(now), &self.seen);
+        Some(decision.not_before.min(self.next_look(now)).max(self.retry_at).max(now))
     }
 
     fn is_done(&self) -> bool {

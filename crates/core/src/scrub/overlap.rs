@@ -28,9 +28,9 @@ const OVERLAP_MAX: Nanos = Nanos::from_millis(1);
 #[derive(Clone, Debug, Default)]
 pub(super) struct Overlap {
     /// Response times of requests that arrived at an idle disk.
-    apart: VecDeque<Nanos>,
+    without_wait: VecDeque<Nanos>,
     /// Times of requests that had waited for a scrub request, from its end to their own.
-    behind: VecDeque<Nanos>,
+    after_wait: VecDeque<Nanos>,
     added: u64,
     known: Nanos,
 }
@@ -41,23 +41,23 @@ impl Overlap {
         self.known
     }
 
-    /// Adds a completed request; `took` runs from the end of the scrub request if it `has_waited`, else from its
+    /// Adds a completed request; `duration` runs from the end of the scrub request if it `has_waited`, else from its
     /// arrival at an idle disk.
-    pub(super) fn add(&mut self, took: Nanos, has_waited: bool) {
-        let times = if has_waited { &mut self.behind } else { &mut self.apart };
+    pub(super) fn add(&mut self, duration: Nanos, has_waited: bool) {
+        let times = if has_waited { &mut self.after_wait } else { &mut self.without_wait };
         if times.len() == COMPARED {
             times.pop_front();
         }
-        times.push_back(took);
+        times.push_back(duration);
         self.added += 1;
-        if self.added.is_multiple_of(STEP) && self.apart.len().min(self.behind.len()) >= COMPARED_MIN {
-            let [apart, behind] = [&self.apart, &self.behind].map(|times| {
+        if self.added.is_multiple_of(STEP) && self.without_wait.len().min(self.after_wait.len()) >= COMPARED_MIN {
+            let [without_wait, after_wait] = [&self.without_wait, &self.after_wait].map(|times| {
                 let mut sorted: Vec<Nanos> = times.iter().copied().collect();
                 sorted.sort_unstable();
                 sorted
             });
-            let shorter =
-                SHARES.map(|share| bound(&apart, share, -DEVIATIONS).since(bound(&behind, share, DEVIATIONS)));
+            let shorter = SHARES
+                .map(|share| bound(&without_wait, share, -DEVIATIONS).since(bound(&after_wait, share, DEVIATIONS)));
             self.known = shorter.into_iter().fold(OVERLAP_MAX, Nanos::min);
         }
     }
@@ -76,18 +76,18 @@ mod tests {
     use crate::rng::Rng;
 
     /// The overlap in milliseconds, after `count` requests that arrived at an idle disk and as many that waited.
-    fn overlap(count: u32, mut apart: impl FnMut() -> f64, mut behind: impl FnMut() -> f64) -> f64 {
+    fn overlap(count: u32, mut without_wait: impl FnMut() -> f64, mut after_wait: impl FnMut() -> f64) -> f64 {
         let mut overlap = Overlap::default();
         let nanos = |millis: f64| Nanos::from_secs_f64(millis / 1e3);
         for _ in 0..count {
-            overlap.add(nanos(apart()), false);
-            overlap.add(nanos(behind()), true);
+            overlap.add(nanos(without_wait()), false);
+            overlap.add(nanos(after_wait()), true);
         }
         overlap.known().as_millis_f64()
     }
 
     #[test]
-    fn a_way_to_the_disk_is_found() {
+    fn the_time_on_the_way_to_the_disk_is_measured() {
         let (mut one, mut two) = (Rng::new(1), Rng::new(2));
         let found = overlap(200, || 8.4 + 0.1 * one.uniform(), || 8.0 + 0.1 * two.uniform());
         assert!((0.3..=0.4).contains(&found), "{found}");
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn chance_and_other_kinds_of_requests_are_no_way() {
+    fn chance_and_another_mix_of_requests_are_not_taken_for_overlap() {
         for seed in 0..200 {
             let (mut one, mut two) = (Rng::new(seed), Rng::new(seed + 1000));
             let found = overlap(300, || one.exponential(4.0), || two.exponential(4.0));

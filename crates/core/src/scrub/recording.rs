@@ -77,8 +77,8 @@ impl Recording {
 
     /// The index of the first entry in which two recordings differ; `None` when they are the same.
     pub fn difference(&self, other: &Recording) -> Option<usize> {
-        let same = self.entries.iter().zip(&other.entries).take_while(|(one, two)| one == two).count();
-        (same < self.entries.len().max(other.entries.len())).then_some(same)
+        let equal = self.entries.iter().zip(&other.entries).take_while(|(one, two)| one == two).count();
+        (equal < self.entries.len().max(other.entries.len())).then_some(equal)
     }
 }
 
@@ -330,11 +330,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_printed_is_parsed_again(steps in prop::collection::vec(entries(), 0..40)) {
+        fn a_printed_recording_is_parsed_to_the_same_recording(steps in prop::collection::vec(entries(), 0..40)) {
             let (mut recording, mut now) = (Recording::new(), Nanos::ZERO);
-            for (span, what) in steps {
+            for (span, entry) in steps {
                 now += Nanos(span);
-                recording.push(match what {
+                recording.push(match entry {
                     Ok(event) => RecordingEntry::Handled { now, event },
                     Err(op) => RecordingEntry::Issued { now, op },
                 });
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn the_example_of_the_documentation_is_one() {
+    fn the_example_of_the_documentation_is_a_recording() {
         let text = "told 2000000 arrived 1950000 1\n\
                     told 2000000 completed 1990000 1\n\
                     told 2000000 drained 1990000\n\

@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_back_is_never_younger_than_it_was_nor_ten_minutes_older() {
+    fn dates_are_restored_never_later_and_less_than_ten_minutes_earlier() {
         let grid = Grid::new(30, 10, 5);
         let dates = [1_763_719_799, 1_763_719_800, 1_763_719_801].map(UnixSeconds);
         let records = dates.map(|date| RegionRecord { begun: date, verified: UnixSeconds(date.0 + 60), unreadable: 0 });
@@ -309,14 +309,14 @@ mod tests {
             let records = coverage.regions().iter().flat_map(|record| [record.begun, record.verified]);
             records.chain(coverage.begun().iter().copied()).collect::<Vec<_>>()
         };
-        for (was, is) in all(&saved.coverage).into_iter().zip(all(&back.coverage)) {
-            assert!((was.0 - 599..=was.0).contains(&is.0), "{} came back as {}", was.0, is.0);
+        for (before, after) in all(&saved.coverage).into_iter().zip(all(&back.coverage)) {
+            assert!((before.0 - 599..=before.0).contains(&after.0), "{} came back as {}", before.0, after.0);
         }
     }
 
     proptest! {
         #[test]
-        fn what_is_saved_comes_back(
+        fn a_saved_state_is_restored_unchanged(
             disk in "[ -~]{0,20}", sectors in 1u64..5000, region in 1u64..600,
             runs in prop::collection::vec((0u64..5000, 1u64..50), 0..20),
             bad in prop::collection::vec((0u64..5000, 0usize..5), 0..5), corrected in 0u64..3,
@@ -346,7 +346,7 @@ mod tests {
 
         /// Damage (a byte changed, or the end cut off) is an error: it is never accepted, and never causes a panic.
         #[test]
-        fn damage_is_told(at in 0usize..400, byte in 1u8..128, cut in any::<bool>()) {
+        fn damage_is_an_error(at in 0usize..400, byte in 1u8..128, cut in any::<bool>()) {
             let mut bytes = staggered(3_000_000).to_string().into_bytes();
             let at = at % (bytes.len() - 1);
             if cut { bytes.truncate(at) } else { bytes[at] ^= byte }
@@ -357,7 +357,11 @@ mod tests {
 
         /// Any text with a correct checksum gives a result, never a panic.
         #[test]
-        fn nonsense_with_a_right_checksum_is_told(lines in prop::collection::vec("(sectors|region|saved|pass|done|corrected|regions|unreadable)( [0-9+*]{0,12}){0,5}", 0..10)) {
+        fn nonsense_with_a_right_checksum_does_not_panic(
+            lines in prop::collection::vec(
+                "(sectors|region|saved|pass|done|corrected|regions|unreadable)( [0-9+*]{0,12}){0,5}", 0..10,
+            ),
+        ) {
             let body = format!("{MAGIC}\ndisk x\nsectors 100\nregion 10 5\n{}\n", lines.join("\n"));
             let _ = format!("{body}checksum {:08x}\n", crc32c(body.as_bytes())).parse::<Saved>();
         }

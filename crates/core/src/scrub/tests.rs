@@ -13,7 +13,7 @@ struct Bench {
     scrub: Scrub,
     bad: Vec<u64>,
     now: Nanos,
-    asked: Vec<SectorRange>,
+    requested: Vec<SectorRange>,
 }
 
 fn machine(grid: Grid, range: SectorRange, granule: u64, order: OrderKind, pass: Pass) -> Scrub {
@@ -31,14 +31,14 @@ fn machine(grid: Grid, range: SectorRange, granule: u64, order: OrderKind, pass:
 impl Bench {
     fn new(grid: Grid, order: OrderKind, bad: &[u64]) -> Bench {
         let scrub = machine(grid, grid.disk(), 1, order, Pass::default());
-        Bench { scrub, bad: bad.to_vec(), now: Nanos::ZERO, asked: Vec::new() }
+        Bench { scrub, bad: bad.to_vec(), now: Nanos::ZERO, requested: Vec::new() }
     }
 
     /// Does one request; false when there is none to do.
     fn step(&mut self) -> bool {
         let Some(Op::Verify { id, range }) = self.scrub.poll_op(self.now) else { return false };
         assert!(!range.is_empty());
-        self.asked.push(range);
+        self.requested.push(range);
         let is_bad = self.bad.iter().any(|&sector| range.contains(Sector(sector)));
         let outcome = if is_bad { VerifyOutcome::Unreadable(EIO) } else { VerifyOutcome::Clean };
         self.complete(id, outcome);
@@ -70,7 +70,7 @@ fn runs(sectors: &[u64]) -> Vec<(u64, u64)> {
 /// A volume's results: such ranges count as verified, corrected rows are counted for the whole pass, and service times
 /// are not learnt from them.
 #[test]
-fn what_was_made_up_for_and_what_is_unwritten_is_verified() {
+fn corrected_and_unwritten_ranges_count_as_verified() {
     let grid = Grid::new(64, 64, 16);
     let mut bench = Bench::new(grid, OrderKind::SEQUENTIAL, &[]);
     for outcome in
@@ -104,7 +104,7 @@ fn names_exactly_the_unreadable_sectors_in_every_order() {
 proptest! {
     /// Any disk, any grid, any errors: every sector has the right verdict, and no good sector is blamed.
     #[test]
-    fn the_truth_whatever_the_disk(
+    fn every_sector_gets_the_right_verdict_on_any_disk(
         disk in 1u64..600,
         region in 1u64..200,
         segments in 1u64..8,
@@ -116,7 +116,7 @@ proptest! {
         let grid = Grid::new(disk, region, (region / granule).div_ceil(segments) * granule);
         let bad: Vec<u64> = bad.into_iter().filter(|&sector| sector < disk).collect();
         let scrub = machine(grid, grid.disk(), granule, order, Pass::default());
-        let mut bench = Bench { scrub, bad: bad.clone(), now: Nanos::ZERO, asked: Vec::new() };
+        let mut bench = Bench { scrub, bad: bad.clone(), now: Nanos::ZERO, requested: Vec::new() };
         let report = bench.run();
         prop_assert_eq!(report.state, ScrubState::Complete);
         let blocks: RangeSet = bad.iter().map(|sector| SectorRange::at(sector / granule * granule, granule)).collect();
@@ -128,17 +128,20 @@ proptest! {
     /// A pass that is stopped anywhere and continued from its saved state has the same findings and reads no sector
     /// twice that has a verdict.
     #[test]
-    fn a_stop_is_a_pause(stop in 0usize..60, bad in prop::collection::vec(0u64..512, 0..6)) {
+    fn a_pass_stopped_anywhere_continues_with_the_same_findings(
+        stop in 0usize..60,
+        bad in prop::collection::vec(0u64..512, 0..6),
+    ) {
         let grid = Grid::new(512, 128, 32);
         let mut first = Bench::new(grid, OrderKind::STAGGERED, &bad);
         (0..stop).for_each(|_| { first.step(); });
         let saved = first.scrub.pass().clone();
         let scrub = machine(grid, grid.disk(), 1, OrderKind::SEQUENTIAL, saved.clone());
-        let mut second = Bench { scrub, bad: bad.clone(), now: Nanos::ZERO, asked: Vec::new() };
+        let mut second = Bench { scrub, bad: bad.clone(), now: Nanos::ZERO, requested: Vec::new() };
         let report = second.run();
         prop_assert_eq!(Bench::found(&report), runs(&bad));
         prop_assert_eq!(report.bytes_verified.0 / 512 + report.unreadable_sectors(), 512);
-        for range in &second.asked {
+        for range in &second.requested {
             prop_assert_eq!(saved.done.count_in(*range), 0, "{} was known", range);
         }
     }
@@ -150,32 +153,32 @@ fn an_error_pulls_its_region_forward_then_the_neighbours_then_the_tour_goes_on()
     let mut bench = Bench::new(grid, OrderKind::STAGGERED, &[260]);
     let report = bench.run();
     assert_eq!(report.state, ScrubState::Complete);
-    let mut regions: Vec<u64> = bench.asked.iter().map(|range| grid.region_of(range.start)).collect();
+    let mut regions: Vec<u64> = bench.requested.iter().map(|range| grid.region_of(range.start)).collect();
     regions.dedup();
     // Round 0 visits 0, 1, 2; the error is in 2: finish 2, then 1, then 3; then the tour: 4, and 0 and 4 to the end.
     assert_eq!(regions, [0, 1, 2, 1, 3, 4, 0, 4, 0, 4, 0, 4]);
 }
 
 #[test]
-fn bisection_asks_few_questions() {
+fn bisection_needs_few_requests() {
     let mut bench = Bench::new(Grid::new(16, 16, 16), OrderKind::SEQUENTIAL, &[11]);
     bench.run();
     // 16 sectors: [0,16) fails; [0,8) is clean, so [8,16) need not be read; [8,12) fails; [8,10) is clean; 10, 11; [12,16).
-    let asked: Vec<_> = bench.asked.iter().map(|range| (range.start.0, range.count())).collect();
-    assert_eq!(asked, [(0, 16), (0, 8), (8, 4), (8, 2), (10, 1), (11, 1), (12, 4)]);
+    let requested: Vec<_> = bench.requested.iter().map(|range| (range.start.0, range.count())).collect();
+    assert_eq!(requested, [(0, 16), (0, 8), (8, 4), (8, 2), (10, 1), (11, 1), (12, 4)]);
 }
 
 #[test]
-fn neighbours_are_one_run_only_if_the_drive_said_the_same_of_them() {
+fn unreadable_neighbours_are_one_run_only_if_their_causes_are_alike() {
     let medium = |block| Cause::Sense(Sense { key: 3, asc: 0x11, ascq: 0, block });
     let blocks = [(10, EIO), (11, medium(Some(11))), (12, medium(Some(12))), (13, Cause::Lost)];
     let runs = BTreeMap::from([(10, (1, EIO)), (11, (2, medium(Some(11)))), (13, (1, Cause::Lost))]);
-    let mut up = Pass::default();
-    blocks.iter().for_each(|&(sector, cause)| up.add_unreadable(SectorRange::at(sector, 1), cause));
-    assert_eq!(up.unreadable, runs);
-    let mut down = Pass::default();
-    blocks.iter().rev().for_each(|&(sector, cause)| down.add_unreadable(SectorRange::at(sector, 1), cause));
-    assert_eq!(down.unreadable, runs);
+    let mut ascending = Pass::default();
+    blocks.iter().for_each(|&(sector, cause)| ascending.add_unreadable(SectorRange::at(sector, 1), cause));
+    assert_eq!(ascending.unreadable, runs);
+    let mut descending = Pass::default();
+    blocks.iter().rev().for_each(|&(sector, cause)| descending.add_unreadable(SectorRange::at(sector, 1), cause));
+    assert_eq!(descending.unreadable, runs);
 }
 
 #[test]
@@ -194,21 +197,21 @@ fn run_with_failing(bench: &mut Bench, sector: impl Fn(SectorRange) -> bool, out
     for _ in 0..1000 {
         bench.now += RETRY_PAUSE;
         let Some(Op::Verify { id, range }) = bench.scrub.poll_op(bench.now) else { break };
-        bench.asked.push(range);
+        bench.requested.push(range);
         bench.complete(id, if sector(range) { outcome } else { VerifyOutcome::Clean });
     }
     bench.scrub.report(bench.now)
 }
 
 #[test]
-fn what_says_nothing_of_the_medium_is_tried_again_then_left_out_and_the_rest_is_done() {
+fn inconclusive_ranges_are_retried_then_left_out_and_the_rest_is_verified() {
     let timeout = VerifyOutcome::Inconclusive(Cause::Errno(110));
     let mut bench = Bench::new(Grid::new(256, 64, 64), OrderKind::SEQUENTIAL, &[]);
     let report = run_with_failing(&mut bench, |range| range.contains(Sector(20)), timeout);
     assert_eq!(report.state, ScrubState::Failed(Cause::Errno(110)));
     assert_eq!(report.bytes_verified, Bytes(240 * 512), "all but the one request");
     assert_eq!(report.unreadable_sectors(), 0, "no sector is blamed");
-    let times = bench.asked.iter().filter(|range| range.contains(Sector(20))).count();
+    let times = bench.requested.iter().filter(|range| range.contains(Sector(20))).count();
     assert_eq!(times as u32, 2 * failures::ATTEMPTS_MAX, "and once more at the end of the pass");
 }
 
@@ -232,7 +235,7 @@ fn a_device_that_answers_nothing_is_given_up() {
     let timeout = VerifyOutcome::Inconclusive(Cause::Errno(110));
     let mut bench = Bench::new(Grid::new(1 << 20, 1 << 16, 1 << 14), OrderKind::SEQUENTIAL, &[]);
     let report = run_with_failing(&mut bench, |_| true, timeout);
-    assert_eq!((report.state, bench.asked.len()), (ScrubState::Failed(Cause::Errno(110)), 64));
+    assert_eq!((report.state, bench.requested.len()), (ScrubState::Failed(Cause::Errno(110)), 64));
 }
 
 #[test]
@@ -288,7 +291,11 @@ fn a_pass_of_smaller_blocks_goes_on_in_whole_ones() {
         bench.scrub = machine(grid, grid.disk(), 8, OrderKind::SEQUENTIAL, pass);
         let report = bench.run();
         assert_eq!((report.state, Bench::found(&report)), (ScrubState::Complete, vec![(bad / 8 * 8, 8)]), "{bad}");
-        assert!(bench.asked.iter().all(|range| range.start.0 % 8 == 0 && range.count() % 8 == 0), "{:?}", bench.asked);
+        assert!(
+            bench.requested.iter().all(|range| range.start.0 % 8 == 0 && range.count() % 8 == 0),
+            "{:?}",
+            bench.requested
+        );
     }
 }
 
@@ -346,8 +353,8 @@ fn a_dead_area_is_put_off_until_all_else_is_done() {
         let mut bench = Bench::new(Grid::new(8192, region, segment), OrderKind::SEQUENTIAL, &dead);
         let report = bench.run();
         assert_eq!(Bench::found(&report), runs(&dead), "and still every sector of it is named");
-        let last_good = bench.asked.iter().rposition(|range| range.start.0 >= 8000).unwrap();
-        let asked_before = bench.asked[..last_good].iter().filter(|range| range.count() == 1).count();
+        let last_good = bench.requested.iter().rposition(|range| range.start.0 >= 8000).unwrap();
+        let asked_before = bench.requested[..last_good].iter().filter(|range| range.count() == 1).count();
         assert!(asked_before < 200, "{asked_before} single sectors before the rest was read");
     }
 }
@@ -358,7 +365,7 @@ fn many_bad_spots_far_apart_are_no_dead_area() {
     let mut bench = Bench::new(Grid::new(100 * 64, 640, 64), OrderKind::SEQUENTIAL, &spots);
     let report = bench.run();
     assert_eq!(Bench::found(&report), runs(&spots));
-    assert!(bench.asked.is_sorted_by_key(|range| range.start), "nothing is put off to the end");
+    assert!(bench.requested.is_sorted_by_key(|range| range.start), "nothing is put off to the end");
 }
 
 #[test]
@@ -373,7 +380,7 @@ fn a_vanished_disk_ends_the_scrub_without_findings() {
 }
 
 #[test]
-fn the_foreground_goes_first_and_what_it_lost_is_counted() {
+fn the_foreground_goes_first_and_its_lost_time_is_counted() {
     let grid = Grid::new(1 << 20, 1 << 18, 1 << 14);
     let config = Config {
         range: grid.disk(),
@@ -406,7 +413,7 @@ fn the_foreground_goes_first_and_what_it_lost_is_counted() {
 }
 
 #[test]
-fn credit_is_not_read_again() {
+fn credited_ranges_are_not_read_again() {
     let mut bench = Bench::new(Grid::new(256, 64, 32), OrderKind::SEQUENTIAL, &[]);
     bench.scrub.credit(Nanos::ZERO, SectorRange::at(40, 60));
     let report = bench.run();

@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_volume_lost_is_a_word_of_its_own() {
+    fn lost_data_and_mismatches_have_codes_of_their_own() {
         assert_eq!(Cause::of_code(&Cause::Lost.code()), Some(Cause::Lost));
         assert_eq!((Cause::of_code("lost:"), Cause::of_code("los")), (None, None));
         assert_eq!(Cause::of_code(&Cause::Mismatch.code()), Some(Cause::Mismatch));

@@ -95,10 +95,10 @@ impl Acd {
     fn surprise(&self, durations: &[f64], psi_first: f64) -> f64 {
         let mut psi = psi_first;
         let mut total = 0.0;
-        for some in durations.chunks(FACTORS) {
+        for chunk in durations.chunks(FACTORS) {
             // Logarithms are expensive: one of a product replaces one for each factor.
             let mut product = 1.0;
-            for &duration in some {
+            for &duration in chunk {
                 product *= psi;
                 total += duration / psi;
                 psi = self.next(psi, duration);
@@ -141,8 +141,8 @@ mod tests {
     }
 
     fn assert_near(found: &Acd, expected: &Acd, tolerance: f64) {
-        let apart = [found.omega - expected.omega, found.alpha - expected.alpha, found.beta - expected.beta];
-        assert!(apart.iter().all(|apart| apart.abs() <= tolerance), "{found:?} is not {expected:?}");
+        let differences = [found.omega - expected.omega, found.alpha - expected.alpha, found.beta - expected.beta];
+        assert!(differences.iter().all(|difference| difference.abs() <= tolerance), "{found:?} is not {expected:?}");
     }
 
     #[test]
@@ -154,7 +154,7 @@ mod tests {
 
     /// Reference: SciPy 1's Nelder-Mead on an independent Python version of the likelihood, to 14 digits.
     #[test]
-    fn what_another_search_finds_is_found() {
+    fn the_fit_agrees_with_an_independent_search() {
         let durations = simulated(1000, 2);
         let model = Acd::fit(&durations).unwrap();
         assert_near(&model, &Acd { omega: 0.0552768, alpha: 0.2730364, beta: 0.6396258 }, 2e-5);
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn the_filter_goes_on_where_the_prediction_ends() {
+    fn a_prediction_continues_the_filter_over_the_durations() {
         let durations = simulated(100, 4);
         let (first, last) = durations.split_at(99);
         let mean = |durations: &[f64]| durations.iter().sum::<f64>() / durations.len() as f64;
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn the_constraints_hold_whatever_comes() {
+    fn the_constraints_hold_for_any_durations() {
         let mut rng = Rng::new(5);
         let trend: Vec<f64> = (0..200).map(f64::from).collect();
         let tail: Vec<f64> = (0..4096).map(|_| rng.pareto(1e-4, 0.7)).collect();
@@ -195,11 +195,11 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_fitted_is_not() {
+    fn unusable_durations_give_no_model() {
         assert_eq!(Acd::fit(&[]), None);
         assert_eq!(Acd::fit(&[1.0; DURATIONS_MIN - 1]), None);
         assert_eq!(Acd::fit(&[0.0; 100]), None);
-        let with = |odd: f64| [vec![1.0; 50], vec![odd]].concat();
-        assert!([-1.0, f64::NAN, f64::INFINITY].into_iter().all(|odd| Acd::fit(&with(odd)).is_none()));
+        let with_odd = |odd: f64| [vec![1.0; 50], vec![odd]].concat();
+        assert!([-1.0, f64::NAN, f64::INFINITY].into_iter().all(|odd| Acd::fit(&with_odd(odd)).is_none()));
     }
 }

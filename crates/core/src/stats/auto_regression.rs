@@ -239,7 +239,7 @@ mod tests {
 
     /// R 4.2.2: `ar(lh)` and `predict(ar(lh))`; the same in the examples of R's manual.
     #[test]
-    fn what_r_finds_is_found() {
+    fn the_fit_is_that_of_r() {
         let model = AutoRegression::fit(&LH, None).unwrap();
         assert_eq!(model.order(), 3);
         assert_near(model.coefficients(), &[0.6534016786916, -0.0636208360875, -0.2269402016502], 1e-12);
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_varies_is_predicted() {
+    fn a_constant_series_is_predicted_exactly() {
         let model = AutoRegression::fit(&[0.1; 100], None).unwrap();
         assert_eq!((model.order(), model.mean(), model.variance()), (0, 0.1, 0.0));
         assert_eq!(AutoRegression::fit(&[7.0], None).unwrap().predict(&[7.0]), 7.0);
@@ -291,13 +291,13 @@ mod tests {
     }
 
     #[test]
-    fn orders_are_considered_as_far_as_r_does() {
+    fn orders_are_considered_up_to_that_of_r() {
         assert_eq!([0, 1, 2, 10, 12, 48, 1000, 1_000_000].map(order_max), [0, 0, 1, 9, 10, 16, 30, 60]);
     }
 
     proptest! {
         #[test]
-        fn running_is_the_same_as_all_at_once(
+        fn running_autocovariances_are_those_of_the_whole_series(
             values in prop::collection::vec(prop_oneof![0.0..1.0f64, 0.0..1e3f64, Just(5.0)], 1..120),
             lags in 0..30usize,
             shift in prop_oneof![Just(0.0), -1e3..1e3f64],

@@ -29,7 +29,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_vary_has_none() {
+    fn a_constant_series_has_no_autocorrelation() {
         assert_eq!(autocorrelation(&[], 3), []);
         assert_eq!(autocorrelation(&[5.0], 3), []);
         assert_eq!(autocorrelation(&[0.1; 1000], 3), []);

@@ -191,12 +191,12 @@ impl DurationHistogram {
     /// When `share` is not in 0..=1.
     pub fn held_by_longest(&self, share: f64) -> f64 {
         assert!((0.0..=1.0).contains(&share), "a share");
-        let (mut left, mut held) = (share * self.moments.count, 0.0);
+        let (mut remaining, mut held) = (share * self.moments.count, 0.0);
         for bucket in self.buckets.iter().rev().filter(|bucket| bucket.count > 0.0) {
-            let taken = bucket.count.min(left);
+            let taken = bucket.count.min(remaining);
             held += bucket.sum * (taken / bucket.count);
-            left -= taken;
-            if left <= 0.0 {
+            remaining -= taken;
+            if remaining <= 0.0 {
                 break;
             }
         }
@@ -205,7 +205,7 @@ impl DurationHistogram {
 
     /// The index of a duration's bucket: bucket 0 holds (0, floor], bucket i the durations up to `edge(i)`.
     fn bucket_of(&self, span: Nanos) -> usize {
-        self.scale.above((span.0 as f64 / self.floor_nanos).max(1.0)).min(self.buckets.len() - 1)
+        self.scale.step_of((span.0 as f64 / self.floor_nanos).max(1.0)).min(self.buckets.len() - 1)
     }
 
     /// The upper edge of a bucket, in seconds.
@@ -273,8 +273,8 @@ mod tests {
         assert_eq!(quantiles, [1.0, 1.0, 2.0, 2.0, 3.0, 4.0]);
         let held = [0.0, 0.25, 0.375, 0.5, 1.0].map(|share| histogram.held_by_longest(share));
         assert_eq!(held, [0.0, 0.4, 0.55, 0.7, 1.0]);
-        let nothing = DurationHistogram::default();
-        assert_eq!((nothing.quantile(0.5), nothing.held_by_longest(0.5)), (0.0, 0.0));
+        let empty = DurationHistogram::default();
+        assert_eq!((empty.quantile(0.5), empty.held_by_longest(0.5)), (0.0, 0.0));
     }
 
     /// Exponential distribution: the q-quantile is -m ln(1 - q); the longest y hold y (1 - ln y).

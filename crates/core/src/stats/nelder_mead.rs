@@ -40,24 +40,24 @@ pub(super) fn minimize<const N: usize>(
         }
         let (best, second_worst, worst) = (corners[0], corners[N - 1], corners[N]);
         let centre = centre(&corners[..N]);
-        let (reflected, mut may_go_on) = at(along(&centre, &worst.0, -REFLECT));
+        let (reflected, mut may_continue) = at(point_along(&centre, &worst.0, -REFLECT));
         if reflected.1 < best.1 {
-            let expanded = at(along(&centre, &worst.0, -EXPAND)).0;
+            let expanded = at(point_along(&centre, &worst.0, -EXPAND)).0;
             corners[N] = if expanded.1 < reflected.1 { expanded } else { reflected };
         } else if reflected.1 < second_worst.1 {
             corners[N] = reflected;
         } else {
             let towards = if reflected.1 < worst.1 { reflected } else { worst };
-            let contracted = at(along(&centre, &towards.0, CONTRACT)).0;
+            let contracted = at(point_along(&centre, &towards.0, CONTRACT)).0;
             if contracted.1 < towards.1 {
                 corners[N] = contracted;
             } else {
                 for corner in &mut corners[1..] {
-                    (*corner, may_go_on) = at(along(&best.0, &corner.0, SHRINK));
+                    (*corner, may_continue) = at(point_along(&best.0, &corner.0, SHRINK));
                 }
             }
         }
-        if !may_go_on {
+        if !may_continue {
             return corners.into_iter().min_by(|a, b| a.1.total_cmp(&b.1)).expect("a simplex has corners");
         }
     }
@@ -66,8 +66,8 @@ pub(super) fn minimize<const N: usize>(
 /// Whether the corners, best first, are so close together that the search may end.
 fn has_converged<const N: usize>(corners: &[Corner<N>], tolerance: f64) -> bool {
     let (best, worst) = (corners[0], corners[N]);
-    let apart = |corner: &Corner<N>| best.0.iter().zip(&corner.0).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-    worst.1 - best.1 <= tolerance && corners.iter().map(apart).fold(0.0, f64::max) <= tolerance.sqrt()
+    let distance = |corner: &Corner<N>| best.0.iter().zip(&corner.0).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    worst.1 - best.1 <= tolerance && corners.iter().map(distance).fold(0.0, f64::max) <= tolerance.sqrt()
 }
 
 /// The centroid of some corners.
@@ -76,7 +76,7 @@ fn centre<const N: usize>(corners: &[Corner<N>]) -> [f64; N] {
 }
 
 /// The point `share` of the way from `from` to `to`; on the far side of `from` when negative.
-fn along<const N: usize>(from: &[f64; N], to: &[f64; N], share: f64) -> [f64; N] {
+fn point_along<const N: usize>(from: &[f64; N], to: &[f64; N], share: f64) -> [f64; N] {
     std::array::from_fn(|axis| from[axis] + share * (to[axis] - from[axis]))
 }
 
@@ -92,14 +92,14 @@ mod tests {
     }
 
     #[test]
-    fn keeps_out_of_what_is_not_allowed() {
+    fn forbidden_points_are_avoided() {
         let value = |p: &[f64; 3]| if p[0] < 0.5 { f64::NAN } else { p.iter().map(|x| x * x).sum() };
         let (place, _) = minimize(value, [2.0, 2.0, 2.0], 0.5, 1e-12, 2000);
         assert!((place[0] - 0.5).abs() < 1e-3 && place[1].abs() < 1e-2 && place[2].abs() < 1e-2, "{place:?}");
     }
 
     #[test]
-    fn gives_up_in_time() {
+    fn the_search_stops_after_the_allowed_calls() {
         let mut calls = 0;
         let (_, value) = minimize(
             |p: &[f64; 2]| {

@@ -45,7 +45,7 @@ impl OctaveScale {
 
     #[inline]
     /// The first step whose upper edge is not below `ratio` (at least 1): 0 for 1 alone, 1 up to the first edge.
-    pub fn above(&self, ratio: f64) -> usize {
+    pub fn step_of(&self, ratio: f64) -> usize {
         let bits = ratio.to_bits();
         let octave = (bits - ONE) >> FRACTION_BITS;
         let fraction = f64::from_bits(bits & ((1 << FRACTION_BITS) - 1) | ONE);
@@ -66,19 +66,19 @@ mod tests {
     use crate::rng::Rng;
 
     #[test]
-    fn every_number_finds_the_step_that_the_logarithm_says() {
+    fn every_number_gets_the_step_of_its_logarithm() {
         let mut rng = Rng::new(5);
         for steps in [1, 3, 8, 64, 256] {
             let scale = OctaveScale::new(steps);
             for _ in 0..20_000 {
                 let ratio = (rng.uniform() * 40.0).exp2();
                 let step = (ratio.log2() * f64::from(steps)).ceil() as usize;
-                assert_eq!(scale.above(ratio), step, "{ratio} of {steps}");
+                assert_eq!(scale.step_of(ratio), step, "{ratio} of {steps}");
                 assert!(scale.edge(step) >= ratio && scale.edge(step - 1) < ratio);
             }
-            let whole = [1.0, 2.0, 1024.0].map(|ratio| scale.above(ratio));
+            let whole = [1.0, 2.0, 1024.0].map(|ratio| scale.step_of(ratio));
             assert_eq!(whole, [0, steps as usize, 10 * steps as usize]);
-            assert_eq!(scale.above(f64::from_bits(ONE + 1)), 1);
+            assert_eq!(scale.step_of(f64::from_bits(ONE + 1)), 1);
         }
     }
 }

@@ -33,12 +33,16 @@ pub fn variance_by_phase(values: &[f64], period: usize) -> Option<Variance> {
         between += count * (group_mean - mean).powi(2);
         within += group().map(|value| (value - group_mean).powi(2)).sum::<f64>();
     }
-    let (groups, rest) = ((period - 1) as f64, (values.len() - period) as f64);
+    let (between_freedom, within_freedom) = ((period - 1) as f64, (values.len() - period) as f64);
     if within <= 0.0 {
         return None;
     }
-    let f = (between / groups) / (within / rest);
-    let log_chance = log_beta_ratio(rest / (rest + groups * f), rest / 2.0, groups / 2.0);
+    let f = (between / between_freedom) / (within / within_freedom);
+    let log_chance = log_beta_ratio(
+        within_freedom / (within_freedom + between_freedom * f),
+        within_freedom / 2.0,
+        between_freedom / 2.0,
+    );
     Some(Variance { f, explained: between / (between + within), log_chance })
 }
 
@@ -68,16 +72,16 @@ fn fraction(x: f64, a: f64, b: f64) -> f64 {
     const TINY: f64 = 1e-300;
     /// Terms computed, at most: about sqrt(max(a, b)) are needed; a year of hours needs less than a hundred.
     const TERMS_MAX: u32 = 10_000;
-    let away = |value: f64| if value.abs() < TINY { TINY } else { value };
-    let (mut c, mut d) = (1.0, 1.0 / away(1.0 - (a + b) * x / (a + 1.0)));
+    let nonzero = |value: f64| if value.abs() < TINY { TINY } else { value };
+    let (mut c, mut d) = (1.0, 1.0 / nonzero(1.0 - (a + b) * x / (a + 1.0)));
     let mut result = d;
     for m in (1..TERMS_MAX).map(f64::from) {
         let even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
         let odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
         let mut factor = 1.0;
         for term in [even, odd] {
-            d = 1.0 / away(1.0 + term * d);
-            c = away(1.0 + term / c);
+            d = 1.0 / nonzero(1.0 + term * d);
+            c = nonzero(1.0 + term / c);
             factor = d * c;
             result *= factor;
         }
@@ -115,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_told_is_not() {
+    fn too_few_or_unvarying_values_give_no_analysis() {
         assert_eq!(variance_by_phase(&[1.0, 2.0, 3.0], 2), None);
         assert_eq!(variance_by_phase(&[1.0, 2.0, 3.0, 4.0], 1), None);
         assert_eq!(variance_by_phase(&[1.0, 2.0, 1.0, 2.0], 2), None);
@@ -124,10 +128,13 @@ mod tests {
     /// With two degrees of freedom between the groups the tail has the closed form (1 + 2 F / n)^(-n / 2).
     #[test]
     fn the_tail_of_f_is_that_of_the_theory() {
-        for (f, rest) in [(0.1, 5.0), (1.0, 30.0), (3.0, 57.0), (50.0, 2000.0), (5000.0, 8000.0)] {
-            let reached = log_beta_ratio(rest / (rest + 2.0 * f), rest / 2.0, 1.0);
-            let theory = -rest / 2.0 * (2.0 * f / rest).ln_1p();
-            assert!((reached - theory).abs() < 1e-8 * theory.abs().max(1.0), "F {f} of 2, {rest}: {reached} {theory}");
+        for (f, freedom) in [(0.1, 5.0), (1.0, 30.0), (3.0, 57.0), (50.0, 2000.0), (5000.0, 8000.0)] {
+            let reached = log_beta_ratio(freedom / (freedom + 2.0 * f), freedom / 2.0, 1.0);
+            let theory = -freedom / 2.0 * (2.0 * f / freedom).ln_1p();
+            assert!(
+                (reached - theory).abs() < 1e-8 * theory.abs().max(1.0),
+                "F {f} of 2, {freedom}: {reached} {theory}"
+            );
         }
     }
 

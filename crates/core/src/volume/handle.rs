@@ -31,7 +31,7 @@ pub(super) struct EndedOp {
 pub(super) struct Guard {
     handle: VolumeHandle,
     stripe: StripeIndex,
-    is_alone: bool,
+    is_exclusive: bool,
 }
 
 impl VolumeHandle {
@@ -55,16 +55,16 @@ impl VolumeHandle {
         // For each write that is not durable: `None`. For each flush: how many of those writes had ended when it was queued.
         let mut cache_updates: Vec<(usize, Option<u64>)> = Vec::new();
         let group = self.with(|state| {
-            let asked = |(member, kind): &(MemberIndex, OpKind)| RequestedOp {
+            let requested = |(member, kind): &(MemberIndex, OpKind)| RequestedOp {
                 disk: state.membership.disk(*member),
                 is_read: matches!(kind, OpKind::Read { .. }),
             };
-            let asked = ops.iter().map(asked).collect();
-            let group = state.io.groups.begin(state.scheduler.now, state.scheduler.current, asked);
+            let requested = ops.iter().map(requested).collect();
+            let group = state.io.groups.begin(state.scheduler.now, state.scheduler.current, requested);
             for (index, (member, kind)) in ops.into_iter().enumerate() {
-                let is_look = matches!(kind, OpKind::Read { .. });
+                let is_read = matches!(kind, OpKind::Read { .. });
                 assert!(
-                    is_look || !state.options.is_read_only,
+                    is_read || !state.options.is_read_only,
                     "a volume that is open for reading only writes nothing"
                 );
                 let disk = state.membership.disk(member);
@@ -95,7 +95,7 @@ impl VolumeHandle {
         .await;
         let mut done = done;
         let flushed = cache_updates.iter().filter(|(_, mark)| mark.is_some());
-        self.overlapping(flushed.map(|&(index, _)| done[index].0).collect()).await;
+        self.wait_for_syncs(flushed.map(|&(index, _)| done[index].0).collect()).await;
         self.with(|state| {
             for (index, mark) in cache_updates {
                 let (disk, done) = &mut done[index];
@@ -117,10 +117,10 @@ impl VolumeHandle {
     }
 
     /// Waits for the end of all flushes and durable writes that are under way on these disks now.
-    async fn overlapping(&self, disks: Vec<PlacedDisk>) {
-        let others: Vec<MemberOpId> =
+    async fn wait_for_syncs(&self, disks: Vec<PlacedDisk>) {
+        let ids: Vec<MemberOpId> =
             self.with(|state| disks.into_iter().flat_map(|disk| state.io.syncs.on(disk).collect::<Vec<_>>()).collect());
-        while self.with(|state| state.io.syncs.is_any(&others)) {
+        while self.with(|state| state.io.syncs.is_any(&ids)) {
             self.park(WaitList::Sync).await;
         }
     }
@@ -156,9 +156,9 @@ impl VolumeHandle {
         done
     }
 
-    /// Locks a stripe, exclusively (`is_alone`) or shared with other readers; waits for it.
-    pub async fn lock(&self, stripe: StripeIndex, is_alone: bool) -> Guard {
-        let is_taken = self.with(|state| state.scheduler.locks.take(stripe, state.scheduler.current, is_alone));
+    /// Locks a stripe, exclusively (`is_exclusive`) or shared with other readers; waits for it.
+    pub async fn lock(&self, stripe: StripeIndex, is_exclusive: bool) -> Guard {
+        let is_taken = self.with(|state| state.scheduler.locks.take(stripe, state.scheduler.current, is_exclusive));
         if !is_taken {
             poll_fn(|_| match self.with(|state| state.scheduler.locks.is_granted(state.scheduler.current)) {
                 true => Poll::Ready(()),
@@ -166,13 +166,13 @@ impl VolumeHandle {
             })
             .await;
         }
-        Guard { handle: self.clone(), stripe, is_alone }
+        Guard { handle: self.clone(), stripe, is_exclusive }
     }
 
     /// Locks a stripe, shared with other readers, if that needs no waiting; otherwise `None`.
     pub fn share(&self, stripe: StripeIndex) -> Option<Guard> {
         let is_taken = self.with(|state| state.scheduler.locks.share(stripe));
-        is_taken.then(|| Guard { handle: self.clone(), stripe, is_alone: false })
+        is_taken.then(|| Guard { handle: self.clone(), stripe, is_exclusive: false })
     }
 
     /// Waits on a list until it is woken. That may be without cause: the caller checks again, and parks again.
@@ -217,7 +217,7 @@ impl VolumeHandle {
 impl Drop for Guard {
     fn drop(&mut self) {
         self.handle.with(|state| {
-            let granted = state.scheduler.locks.give(self.stripe, self.is_alone);
+            let granted = state.scheduler.locks.give(self.stripe, self.is_exclusive);
             state.scheduler.ready.extend(granted);
         });
     }

@@ -20,9 +20,9 @@ pub(super) struct Intents {
     /// Regions whose bit is on every attached member. A write into a region starts only when its bit is set here.
     pub durable: Bits<RegionIndex>,
     /// Regions that were written while a member was out.
-    pub away: Bits<RegionIndex>,
-    /// Of `away`, the regions that the pages of every attached member name.
-    pub away_durable: Bits<RegionIndex>,
+    pub while_out: Bits<RegionIndex>,
+    /// Of `while_out`, the regions that the pages of every attached member name.
+    pub while_out_durable: Bits<RegionIndex>,
     /// The writes in each dirty region.
     regions: BTreeMap<RegionIndex, IntentUse>,
     /// Indices of the pages that are being written.
@@ -46,8 +46,8 @@ impl Intents {
             dirty.iter().map(|region| (region, IntentUse { is_unflushed: true, ..IntentUse::default() })).collect();
         Intents {
             durable: Bits::zeros(dirty.len()),
-            away: Bits::zeros(dirty.len()),
-            away_durable: Bits::zeros(dirty.len()),
+            while_out: Bits::zeros(dirty.len()),
+            while_out_durable: Bits::zeros(dirty.len()),
             dirty,
             regions,
             pages_busy: Default::default(),
@@ -62,19 +62,19 @@ impl Intents {
     }
 
     /// Whether the region is dirty on all members and, if a member is out, also recorded there as written while one is out.
-    pub fn is_announced(&self, region: RegionIndex, is_anybody_out: bool) -> bool {
-        self.durable.get(region) && (!is_anybody_out || self.away_durable.get(region))
+    pub fn is_announced(&self, region: RegionIndex, is_any_member_out: bool) -> bool {
+        self.durable.get(region) && (!is_any_member_out || self.while_out_durable.get(region))
     }
 
     /// Records that a member is out from now on: it may lack writes under way, and writes not flushed.
-    pub fn goes_away(&mut self) {
-        self.dirty.iter().for_each(|region| self.away.set(region, true));
+    pub fn note_member_out(&mut self) {
+        self.dirty.iter().for_each(|region| self.while_out.set(region, true));
     }
 
     /// Records that no member is out any more.
-    pub fn all_are_back(&mut self) {
-        self.away = Bits::zeros(self.dirty.len());
-        self.away_durable = Bits::zeros(self.dirty.len());
+    pub fn note_all_back(&mut self) {
+        self.while_out = Bits::zeros(self.dirty.len());
+        self.while_out_durable = Bits::zeros(self.dirty.len());
     }
 
     /// Counts a write that has ended in a region.
@@ -114,27 +114,27 @@ impl Intents {
     }
 
     /// The bits of this kind, as the pages should have them.
-    pub fn of(&self, told: IntentBit) -> &Bits<RegionIndex> {
-        match told {
+    pub fn bits_of(&self, kind: IntentBit) -> &Bits<RegionIndex> {
+        match kind {
             IntentBit::Dirty => &self.dirty,
-            IntentBit::WhileOut => &self.away,
+            IntentBit::WhileOut => &self.while_out,
         }
     }
 
     /// Records that the pages of every attached member have a region's bit now, unless it was cleared meanwhile.
-    pub fn note_durable(&mut self, told: IntentBit, region: RegionIndex) {
-        let is_said = self.of(told).get(region);
-        match told {
-            IntentBit::Dirty => self.durable.set(region, is_said),
-            IntentBit::WhileOut => self.away_durable.set(region, is_said),
+    pub fn note_durable(&mut self, kind: IntentBit, region: RegionIndex) {
+        let is_set = self.bits_of(kind).get(region);
+        match kind {
+            IntentBit::Dirty => self.durable.set(region, is_set),
+            IntentBit::WhileOut => self.while_out_durable.set(region, is_set),
         }
     }
 
     /// The bits of this kind that the pages of every attached member have; they may have more.
-    pub fn durable_of(&self, told: IntentBit) -> &Bits<RegionIndex> {
-        match told {
+    pub fn durable_of(&self, kind: IntentBit) -> &Bits<RegionIndex> {
+        match kind {
             IntentBit::Dirty => &self.durable,
-            IntentBit::WhileOut => &self.away_durable,
+            IntentBit::WhileOut => &self.while_out_durable,
         }
     }
 
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_written_since_a_flush_began_stays_dirty() {
+    fn a_region_written_since_a_flush_began_stays_dirty() {
         let mut intents = Intents::new(Bits::zeros(10));
         for region in [3, 4] {
             intents.begin(RegionIndex(region));
@@ -167,13 +167,13 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_lacks_any_more_when_it_is_written_is_not_taken_for_told() {
+    fn a_bit_cleared_while_its_page_was_written_does_not_count_as_durable() {
         let mut intents = Intents::new(Bits::zeros(10));
-        intents.away.set(RegionIndex(3), true);
-        intents.all_are_back();
+        intents.while_out.set(RegionIndex(3), true);
+        intents.note_all_back();
         intents.note_durable(IntentBit::WhileOut, RegionIndex(3));
         assert!(!intents.durable_of(IntentBit::WhileOut).get(RegionIndex(3)));
-        intents.away.set(RegionIndex(3), true);
+        intents.while_out.set(RegionIndex(3), true);
         intents.note_durable(IntentBit::WhileOut, RegionIndex(3));
         assert!(intents.durable_of(IntentBit::WhileOut).get(RegionIndex(3)));
     }

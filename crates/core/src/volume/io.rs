@@ -20,15 +20,15 @@ pub(super) struct Io {
     pub groups: Groups,
     pub syncs: Syncs,
     /// Time of the last check for overdue operations.
-    pub looked_at: Nanos,
+    pub checked_at: Nanos,
     pub replies: VecDeque<(RequestId, BlockReply)>,
     pub pool: Pool,
 }
 
 impl Io {
     /// Time of the next check for overdue operations: a quarter of `op_deadline` after the last one.
-    pub fn next_look(&self, op_deadline: Nanos) -> Nanos {
-        self.looked_at.saturating_add(Nanos(op_deadline.0 / 4))
+    pub fn next_check(&self, op_deadline: Nanos) -> Nanos {
+        self.checked_at.saturating_add(Nanos(op_deadline.0 / 4))
     }
 
     /// Disks that have owed a result for longer than `op_deadline` and ended nothing of its kind meanwhile, or for `PATIENCE`

@@ -57,37 +57,37 @@ impl Locks {
         is_free
     }
 
-    /// Takes a stripe, exclusively (`is_alone`) or shared. False: the task was queued for it.
-    pub fn take(&mut self, stripe: StripeIndex, task: TaskId, is_alone: bool) -> bool {
+    /// Takes a stripe, exclusively (`is_exclusive`) or shared. False: the task was queued for it.
+    pub fn take(&mut self, stripe: StripeIndex, task: TaskId, is_exclusive: bool) -> bool {
         let lock = self.locks.entry(stripe).or_default();
-        let is_free = if is_alone { lock.readers == 0 } else { true };
+        let is_free = if is_exclusive { lock.readers == 0 } else { true };
         if is_free && !lock.is_exclusive && lock.queue.is_empty() {
-            if is_alone {
+            if is_exclusive {
                 lock.is_exclusive = true;
             } else {
                 lock.readers += 1;
             }
             return true;
         }
-        lock.queue.push_back((task, is_alone));
+        lock.queue.push_back((task, is_exclusive));
         false
     }
 
     /// Releases a stripe. Returns the tasks that are granted it now.
-    pub fn give(&mut self, stripe: StripeIndex, is_alone: bool) -> Vec<TaskId> {
+    pub fn give(&mut self, stripe: StripeIndex, is_exclusive: bool) -> Vec<TaskId> {
         let lock = self.locks.get_mut(&stripe).expect("a lock that is held is known");
-        if is_alone {
+        if is_exclusive {
             lock.is_exclusive = false;
         } else {
             lock.readers -= 1;
         }
         let mut granted = Vec::new();
-        while let Some(&(task, is_alone)) = lock.queue.front() {
-            if lock.is_exclusive || is_alone && lock.readers > 0 {
+        while let Some(&(task, is_exclusive)) = lock.queue.front() {
+            if lock.is_exclusive || is_exclusive && lock.readers > 0 {
                 break;
             }
             lock.queue.pop_front();
-            if is_alone {
+            if is_exclusive {
                 lock.is_exclusive = true;
             } else {
                 lock.readers += 1;
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn readers_share_writers_do_not_and_nobody_overtakes() {
+    fn readers_share_a_stripe_writers_do_not_and_no_task_overtakes_another() {
         let mut locks = Locks::default();
         assert!(locks.take(StripeIndex(7), 1, false) && locks.take(StripeIndex(7), 2, false));
         assert!(

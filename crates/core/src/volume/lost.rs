@@ -21,9 +21,9 @@ pub(super) struct LostMark {
 impl LostMark {
     fn sector(self) -> [u8; SECTOR_BYTES] {
         let LostMark { array, stripe, position } = self;
-        let words = format!("Lost: what volume {array:016x} held in stripe {stripe} D{position}. ");
-        let words = words.as_bytes();
-        std::array::from_fn(|index| words[index % words.len()])
+        let text = format!("Lost: what volume {array:016x} held in stripe {stripe} D{position}. ");
+        let text = text.as_bytes();
+        std::array::from_fn(|index| text[index % text.len()])
     }
 
     /// Fills the whole chunk with the mark.
@@ -49,7 +49,7 @@ mod tests {
     const MARK: LostMark = LostMark { array: 7, stripe: StripeIndex(1 << 40), position: StripePosition(3) };
 
     #[test]
-    fn what_is_left_of_a_lost_chunk_is_found_until_every_sector_is_written_over() {
+    fn a_lost_mark_is_found_until_every_sector_is_overwritten() {
         let mut chunk = [0; 3 * SECTOR_BYTES];
         assert!(!MARK.is_in(&chunk));
         MARK.fill(&mut chunk);

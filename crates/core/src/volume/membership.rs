@@ -54,7 +54,7 @@ indexed!(MemberIndex: VolumeMember);
 
 /// The members, and the contents of their superblocks.
 pub(super) struct Membership {
-    pub life: VolumePhase,
+    pub phase: VolumePhase,
     /// Whether more members are out than the volume can do without. From then on it reads what it can, and writes nothing.
     pub is_broken: bool,
     pub superblock: Superblock,
@@ -78,7 +78,7 @@ impl Membership {
         let member = |state| VolumeMember::new(state, generation_known, cache);
         let members = superblock.members.iter().map(|record| member(record.state)).collect();
         Membership {
-            life: VolumePhase::Opening,
+            phase: VolumePhase::Opening,
             is_broken: false,
             superblock,
             superblock_written: None,
@@ -97,7 +97,7 @@ impl Membership {
 
     /// Whether the volume is open and not broken.
     pub fn is_serving(&self) -> bool {
-        self.life == VolumePhase::Open && !self.is_broken
+        self.phase == VolumePhase::Open && !self.is_broken
     }
 
     /// Whether this member holds its row of this stripe.
@@ -120,7 +120,7 @@ impl Membership {
 
     /// Whether any member is out, or its replacement is not yet known to the others: after a crash now, it would be out
     /// again.
-    pub fn is_anybody_out(&self) -> bool {
+    pub fn is_any_member_out(&self) -> bool {
         MemberIndex::first(self.members.len())
             .any(|member| !self.is_attached(member) || self.members[member].is_joining)
     }

@@ -77,7 +77,7 @@ pub(super) async fn verify(handle: &VolumeHandle) {
         persist::commit(handle, |_| ()).await;
     }
     damaged.extend(intents(handle, is_writable).await);
-    let in_map = map(handle, MapLook::Open).await;
+    let in_map = map(handle, MapCheck::Open).await;
     if is_writable && !in_map.is_empty() {
         handle.with(|state| {
             let pages = in_map.iter().filter_map(|damage| damage.place.page());
@@ -92,7 +92,7 @@ pub(super) async fn verify(handle: &VolumeHandle) {
     }
     let mut left = Vec::new();
     if is_writable {
-        left = [superblocks(handle).await, intents(handle, false).await, map(handle, MapLook::Open).await].concat();
+        left = [superblocks(handle).await, intents(handle, false).await, map(handle, MapCheck::Open).await].concat();
     }
     let is_left = |damage: &MetadataDamage| {
         left.iter().any(|other| (other.member, other.offset) == (damage.member, damage.offset))
@@ -108,14 +108,14 @@ pub(super) async fn verify(handle: &VolumeHandle) {
 /// Reports damage of the map of a volume that was stopped in order, before the start overwrites it. (A start overwrites
 /// superblocks too; but a crash in the last moment of a stop, or in the first of a start, leaves half a copy of these, which
 /// is no damage.)
-pub(super) async fn tell_before_start(handle: &VolumeHandle) {
-    let damaged = map(handle, MapLook::BeforeStart).await;
+pub(super) async fn report_before_start(handle: &VolumeHandle) {
+    let damaged = map(handle, MapCheck::BeforeStart).await;
     handle.with(|state| record(state, &damaged, |_, _| Resolution::Reconstructed));
 }
 
 /// When the map is checked.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum MapLook {
+enum MapCheck {
     /// After a stop in order, before this start has written anything.
     BeforeStart,
     /// While the volume is open.
@@ -124,11 +124,11 @@ enum MapLook {
 
 /// Members whose metadata should be complete: not joining, and, before this run's first superblock, part of the last start.
 fn complete_members(state: &VolumeState) -> Vec<MemberIndex> {
-    let is_told = |member: MemberIndex| {
+    let is_up_to_date = |member: MemberIndex| {
         state.membership.superblock_written.is_some() || state.membership.up_to_date.contains(member)
     };
-    let is_settled = |&member: &MemberIndex| !state.membership.members[member].is_joining && is_told(member);
-    state.membership.attached().into_iter().filter(is_settled).collect()
+    let is_complete = |&member: &MemberIndex| !state.membership.members[member].is_joining && is_up_to_date(member);
+    state.membership.attached().into_iter().filter(is_complete).collect()
 }
 
 /// Checks the copies of the superblock: those that are not whole or not current.
@@ -153,12 +153,12 @@ async fn superblocks(handle: &VolumeHandle) -> Vec<MetadataDamage> {
         complete_members(state).iter().flat_map(copies).collect()
     });
     let damaged = read(handle, wanted, |state, wanted, block| {
-        let Ok(said) = Superblock::decode(block) else { return Some(CorruptionKind::Corrupt) };
-        let is_ours = said.array == state.membership.superblock.array && said.member == wanted.member;
+        let Ok(superblock) = Superblock::decode(block) else { return Some(CorruptionKind::Corrupt) };
+        let is_own = superblock.array == state.membership.superblock.array && superblock.member == wanted.member;
         let newest =
             state.membership.superblock_written.as_ref().filter(|written| wanted.turn == written.generation % 2);
-        let is_right = newest.is_none_or(|written| said == written.of_member(wanted.member));
-        (!is_ours || !is_right).then_some(if is_ours { CorruptionKind::LostWrite } else { CorruptionKind::Corrupt })
+        let is_right = newest.is_none_or(|written| superblock == written.of_member(wanted.member));
+        (!is_own || !is_right).then_some(if is_own { CorruptionKind::LostWrite } else { CorruptionKind::Corrupt })
     })
     .await;
     release(handle, |state| &mut state.membership.superblock_rounds, WaitList::Superblock);
@@ -173,8 +173,8 @@ async fn intents(handle: &VolumeHandle, repairs: bool) -> Vec<MetadataDamage> {
     }
     handle.with(|state| state.maps.intents.pages_busy.extend(0..state.geometry.intent_pages));
     let mut damaged = Vec::new();
-    for told in [IntentBit::Dirty, IntentBit::WhileOut] {
-        damaged.extend(told_of_regions(handle, told).await);
+    for kind in [IntentBit::Dirty, IntentBit::WhileOut] {
+        damaged.extend(pages_of_kind(handle, kind).await);
     }
     if repairs && !damaged.is_empty() {
         persist::mark_dirty_again(handle).await;
@@ -187,11 +187,11 @@ async fn intents(handle: &VolumeHandle, repairs: bool) -> Vec<MetadataDamage> {
 }
 
 /// Checks the pages of one kind. The caller keeps them from being written meanwhile.
-async fn told_of_regions(handle: &VolumeHandle, told: IntentBit) -> Vec<MetadataDamage> {
+async fn pages_of_kind(handle: &VolumeHandle, kind: IntentBit) -> Vec<MetadataDamage> {
     let wanted = handle.with(|state| {
         let len = state.geometry.block_bytes as usize;
         let on_all = |page: u64| {
-            let (offset, place) = (told.offset(&state.geometry, page), FindingPlace::Intents { page });
+            let (offset, place) = (kind.offset(&state.geometry, page), FindingPlace::Intents { page });
             let wanted = move |member| WantedBlock { member, offset, len, place, turn: 0 };
             complete_members(state).into_iter().map(wanted)
         };
@@ -199,21 +199,21 @@ async fn told_of_regions(handle: &VolumeHandle, told: IntentBit) -> Vec<Metadata
     });
     read(handle, wanted, |state, wanted, block| {
         let index = wanted.place.page().expect("it is a page");
-        let Ok(page) = intent::IntentPage::decode(block, state.membership.superblock.array, told, index) else {
+        let Ok(page) = intent::IntentPage::decode(block, state.membership.superblock.array, kind, index) else {
             return Some(CorruptionKind::Corrupt);
         };
         let regions = state.geometry.regions_of_page(index);
         let start = regions.start;
-        let is_told =
-            |region: RegionIndex| !state.maps.intents.durable_of(told).get(region) || page.contains(region - start);
-        let is_right = state.options.is_read_only || RegionIndex::each(regions).all(is_told);
+        let is_recorded =
+            |region: RegionIndex| !state.maps.intents.durable_of(kind).get(region) || page.contains(region - start);
+        let is_right = state.options.is_read_only || RegionIndex::each(regions).all(is_recorded);
         (!is_right).then_some(CorruptionKind::LostWrite)
     })
     .await
 }
 
 /// Checks the pages of the written map: those that are not whole or not current.
-async fn map(handle: &VolumeHandle, when: MapLook) -> Vec<MetadataDamage> {
+async fn map(handle: &VolumeHandle, when: MapCheck) -> Vec<MetadataDamage> {
     hold(handle, |state| &mut state.maps.flush_rounds, WaitList::Flush).await;
     let pages = handle.with(|state| state.geometry.written_pages);
     let mut damaged = Vec::new();
@@ -232,7 +232,7 @@ async fn map(handle: &VolumeHandle, when: MapLook) -> Vec<MetadataDamage> {
             let index = wanted.place.page().expect("it is a page");
             let newest = state.maps.written_generations[index as usize];
             let is_newest = wanted.turn == newest % 2;
-            let is_open = when == MapLook::Open;
+            let is_open = when == MapCheck::Open;
             let is_changed = is_open && state.maps.written_changed.contains(&index);
             let Ok(page) = written::WrittenPage::decode(block, state.membership.superblock.array, index) else {
                 // The other place of a page that was written once holds nothing yet. After a crash either place may hold half
@@ -300,15 +300,15 @@ async fn read(
 }
 
 /// Waits for a running round to end, and keeps others from running until [`release`].
-async fn hold(handle: &VolumeHandle, of: fn(&mut VolumeState) -> &mut Rounds, queue: WaitList) {
-    while handle.with(|state| std::mem::replace(&mut of(state).is_running, true)) {
+async fn hold(handle: &VolumeHandle, rounds_of: fn(&mut VolumeState) -> &mut Rounds, queue: WaitList) {
+    while handle.with(|state| std::mem::replace(&mut rounds_of(state).is_running, true)) {
         handle.park(queue).await;
     }
 }
 
-fn release(handle: &VolumeHandle, of: fn(&mut VolumeState) -> &mut Rounds, queue: WaitList) {
+fn release(handle: &VolumeHandle, rounds_of: fn(&mut VolumeState) -> &mut Rounds, queue: WaitList) {
     handle.with(|state| {
-        of(state).is_running = false;
+        rounds_of(state).is_running = false;
         state.scheduler.wake(queue);
     });
 }

@@ -154,7 +154,7 @@ impl Volume {
         self.handle.with(|state| state.scheduler.requests += 1);
         let handle = self.handle.clone();
         self.begin(now, async move {
-            while handle.with(|state| state.membership.life == VolumePhase::Opening) {
+            while handle.with(|state| state.membership.phase == VolumePhase::Opening) {
                 handle.park(WaitList::Open).await;
             }
             let end = stripes.end.min(handle.with(|state| state.geometry.all_stripes().end));
@@ -163,7 +163,7 @@ impl Volume {
                 metadata::verify(&handle).await;
             }
             for stripe in StripeIndex::each(stripes.start..end) {
-                if handle.with(|state| state.membership.life == VolumePhase::Stopping) {
+                if handle.with(|state| state.membership.phase == VolumePhase::Stopping) {
                     reply = BlockReply::Failed(BlockFailure::Stopping);
                     break;
                 }
@@ -439,8 +439,8 @@ impl ArrayMachine for Volume {
     fn poll_timeout(&self) -> Option<Nanos> {
         self.handle.with(|state| {
             let timer = state.scheduler.next_timer();
-            let look = (!state.io.groups.is_idle()).then(|| state.io.next_look(state.options.op_deadline));
-            timer.into_iter().chain(look).min()
+            let check_time = (!state.io.groups.is_idle()).then(|| state.io.next_check(state.options.op_deadline));
+            timer.into_iter().chain(check_time).min()
         })
     }
 
@@ -457,11 +457,11 @@ impl ArrayMachine for Volume {
     fn stop(&mut self, now: Nanos) {
         let handle = self.handle.clone();
         self.begin(now, async move {
-            while handle.with(|state| state.membership.life == VolumePhase::Opening) {
+            while handle.with(|state| state.membership.phase == VolumePhase::Opening) {
                 handle.park(WaitList::Open).await;
             }
             let is_broken = handle.with(|state| {
-                state.membership.life =
+                state.membership.phase =
                     if state.membership.is_broken { VolumePhase::Stopped } else { VolumePhase::Stopping };
                 state.membership.is_broken
             });
@@ -481,13 +481,13 @@ impl ArrayMachine for Volume {
                 })
                 .await;
             }
-            handle.with(|state| state.membership.life = VolumePhase::Stopped);
+            handle.with(|state| state.membership.phase = VolumePhase::Stopped);
         });
     }
 
     /// Whether the volume is stopped, so that the pump may end.
     fn is_stopped(&self) -> bool {
-        self.handle.with(|state| state.membership.life == VolumePhase::Stopped && state.io.groups.is_idle())
+        self.handle.with(|state| state.membership.phase == VolumePhase::Stopped && state.io.groups.is_idle())
     }
 }
 

@@ -37,7 +37,7 @@ struct OpGroup {
     /// When the group was submitted.
     begun: Nanos,
     left: usize,
-    asked: Vec<RequestedOp>,
+    requested: Vec<RequestedOp>,
     done: Vec<Option<MemberOpDone>>,
     /// Abandoned operations that the pump has not returned yet: index in the group, and disk.
     late: Vec<(usize, PlacedDisk)>,
@@ -57,15 +57,15 @@ pub(super) enum OpEnd {
 
 impl Groups {
     /// Begins a group of operations, which `task` will await. Returns the group's number.
-    pub fn begin(&mut self, now: Nanos, task: TaskId, asked: Vec<RequestedOp>) -> usize {
-        let count = asked.len();
+    pub fn begin(&mut self, now: Nanos, task: TaskId, requested: Vec<RequestedOp>) -> usize {
+        let count = requested.len();
         assert!(count <= GROUP_OPS_MAX, "a group of {count} operations");
         let group = self.free.pop().unwrap_or_else(|| {
             self.groups.push(OpGroup::default());
             self.groups.len() - 1
         });
         let entry = &mut self.groups[group];
-        (entry.task, entry.begun, entry.left, entry.asked, entry.is_taken) = (task, now, count, asked, false);
+        (entry.task, entry.begun, entry.left, entry.requested, entry.is_taken) = (task, now, count, requested, false);
         entry.done.resize_with(count, || None);
         group
     }
@@ -87,7 +87,7 @@ impl Groups {
             return OpEnd::Late(done.buffer);
         }
         assert!(entry.done[index].is_none(), "an operation ends once");
-        let RequestedOp { disk: PlacedDisk { member, .. }, is_read } = entry.asked[index];
+        let RequestedOp { disk: PlacedDisk { member, .. }, is_read } = entry.requested[index];
         let member = member.get();
         self.answered.resize(self.answered.len().max(member + 1), [Nanos::ZERO; 2]);
         self.answered[member][usize::from(is_read)] = now;
@@ -101,7 +101,7 @@ impl Groups {
         let mut tasks = Vec::new();
         for (group, entry) in self.groups.iter_mut().enumerate().filter(|(_, entry)| entry.left > 0) {
             for (index, done) in entry.done.iter_mut().enumerate() {
-                if done.is_none() && entry.asked[index].disk == disk {
+                if done.is_none() && entry.requested[index].disk == disk {
                     *done =
                         Some(MemberOpDone { id: Groups::id(group, index), buffer: None, result: Err(DiskFault::Gone) });
                     entry.late.push((index, disk));
@@ -119,17 +119,17 @@ impl Groups {
     /// that kind (reads; everything else) since `before`; and those that owe an answer to one submitted at
     /// `long_before` or earlier (`None`: no such limit).
     pub fn overdue(&self, before: Nanos, long_before: Option<Nanos>) -> Vec<PlacedDisk> {
-        let is_silent = |asked: &RequestedOp| {
-            let answered = self.answered.get(asked.disk.member.get());
-            answered.is_none_or(|answered| answered[usize::from(asked.is_read)] <= before)
+        let is_silent = |op: &RequestedOp| {
+            let answered = self.answered.get(op.disk.member.get());
+            answered.is_none_or(|answered| answered[usize::from(op.is_read)] <= before)
         };
         let mut disks: Vec<PlacedDisk> = Vec::new();
         for entry in self.groups.iter().filter(|entry| entry.left > 0 && entry.begun <= before) {
-            let unanswered = entry.done.iter().zip(&entry.asked).filter(|(done, _)| done.is_none());
+            let unanswered = entry.done.iter().zip(&entry.requested).filter(|(done, _)| done.is_none());
             let overdue = unanswered
-                .map(|(_, asked)| asked)
-                .filter(|asked| long_before.is_some_and(|long_before| entry.begun <= long_before) || is_silent(asked));
-            disks.extend(overdue.map(|asked| asked.disk));
+                .map(|(_, op)| op)
+                .filter(|op| long_before.is_some_and(|long_before| entry.begun <= long_before) || is_silent(op));
+            disks.extend(overdue.map(|op| op.disk));
         }
         disks.sort_unstable();
         disks.dedup();
@@ -158,7 +158,7 @@ impl Groups {
             return None;
         }
         let done = entry.done.drain(..).map(|done| done.expect("all have ended"));
-        let done = std::mem::take(&mut entry.asked).into_iter().map(|asked| asked.disk).zip(done).collect();
+        let done = std::mem::take(&mut entry.requested).into_iter().map(|op| op.disk).zip(done).collect();
         entry.is_taken = true;
         if entry.late.is_empty() {
             self.free.push(group);
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_given_up_ends_at_once_and_comes_back_to_nobody() {
+    fn abandoned_operations_end_at_once_and_their_late_results_reach_no_task() {
         let (slow, quick) =
             (PlacedDisk { member: MemberIndex(0), term: 0 }, PlacedDisk { member: MemberIndex(1), term: 0 });
         let mut groups = Groups::default();
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_queue_is_no_disk_that_hangs() {
+    fn a_disk_with_a_long_queue_is_not_hanging_unless_one_operation_never_ends() {
         let disk = PlacedDisk { member: MemberIndex(0), term: 0 };
         let mut groups = Groups::default();
         let group = groups.begin(Nanos(5), 7, vec![read(disk), read(disk)]);
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_that_are_answered_do_not_speak_for_writes_that_are_not() {
+    fn a_disk_that_answers_reads_but_no_writes_is_overdue() {
         let disk = PlacedDisk { member: MemberIndex(0), term: 0 };
         let mut groups = Groups::default();
         let write = groups.begin(Nanos(5), 7, vec![RequestedOp { disk, is_read: false }]);

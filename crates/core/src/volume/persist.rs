@@ -60,13 +60,13 @@ pub(super) async fn next_write_number(handle: &VolumeHandle) -> u64 {
 pub(super) async fn commit(handle: &VolumeHandle, change: impl FnOnce(&mut Superblock)) {
     let wanted = handle.with(|state| {
         change(&mut state.membership.superblock);
-        state.membership.superblock_rounds.ask()
+        state.membership.superblock_rounds.request()
     });
-    known(handle, wanted).await;
+    wait_superblock_round(handle, wanted).await;
 }
 
 /// Waits until this round of superblocks is over.
-async fn known(handle: &VolumeHandle, wanted: u64) {
+async fn wait_superblock_round(handle: &VolumeHandle, wanted: u64) {
     rounds(handle, wanted, |state| &mut state.membership.superblock_rounds, WaitList::Superblock, superblock_round)
         .await;
 }
@@ -75,30 +75,30 @@ async fn known(handle: &VolumeHandle, wanted: u64) {
 /// depends on that record.
 pub(super) async fn wait_failures_durable(handle: &VolumeHandle) {
     let wanted = handle.with(|state| state.membership.superblock_rounds.wanted);
-    known(handle, wanted).await;
+    wait_superblock_round(handle, wanted).await;
 }
 
 /// Waits for round `wanted`; runs rounds itself while no other task does.
 async fn rounds(
     handle: &VolumeHandle,
     wanted: u64,
-    of: fn(&mut VolumeState) -> &mut Rounds,
+    rounds_of: fn(&mut VolumeState) -> &mut Rounds,
     queue: WaitList,
     round: impl AsyncFn(&VolumeHandle),
 ) {
     loop {
-        match handle.with(|state| of(state).take(wanted)) {
+        match handle.with(|state| rounds_of(state).take(wanted)) {
             RoundTurn::Over => return,
-            RoundTurn::Others => {
+            RoundTurn::Wait => {
                 handle.park(queue).await;
                 continue;
             }
-            RoundTurn::Mine => (),
+            RoundTurn::Run => (),
         }
-        let covered = handle.with(|state| of(state).wanted);
+        let covered = handle.with(|state| rounds_of(state).wanted);
         round(handle).await;
         handle.with(|state| {
-            of(state).end(covered);
+            rounds_of(state).end(covered);
             state.scheduler.wake(queue);
         });
     }
@@ -145,12 +145,12 @@ async fn superblock_round(handle: &VolumeHandle) {
         handle.with(|state| state.membership.superblock.members[disk.member].state == MemberState::Active)
     };
     let (active, rest): (Vec<_>, Vec<_>) = copies.into_iter().partition(|[(disk, _), _]| is_active(*disk));
-    let (new, known): (Vec<_>, Vec<_>) = rest.into_iter().partition(|[(disk, _), _]| is_joining(*disk));
+    let (new, rebuilding): (Vec<_>, Vec<_>) = rest.into_iter().partition(|[(disk, _), _]| is_joining(*disk));
     let joining: Vec<PlacedDisk> = new.iter().map(|[(disk, _), _]| *disk).collect();
     let halves = |copies: Vec<[(PlacedDisk, OpKind); 2]>| -> (Vec<_>, Vec<_>) {
         copies.into_iter().map(|[start, end]| (start, end)).unzip()
     };
-    let groups = [active, known, new].map(halves);
+    let groups = [active, rebuilding, new].map(halves);
     let written: Vec<PlacedDisk> = groups.iter().flat_map(|(starts, _)| starts.iter().map(|(disk, _)| *disk)).collect();
     let mut failed = MemberSet::NONE;
     for copies in groups.into_iter().flat_map(|(starts, ends)| [starts, ends]) {
@@ -160,8 +160,8 @@ async fn superblock_round(handle: &VolumeHandle) {
     }
     handle.with(|state| {
         // Only disks that were written to, and are still in their places.
-        let told = written.into_iter().filter(|disk| !failed.contains(disk.member));
-        for disk in told.filter(|disk| state.membership.is_current(*disk)).collect::<Vec<_>>() {
+        let holders = written.into_iter().filter(|disk| !failed.contains(disk.member));
+        for disk in holders.filter(|disk| state.membership.is_current(*disk)).collect::<Vec<_>>() {
             state.membership.members[disk.member].generation_known = generation;
             if joining.contains(&disk) {
                 state.membership.members[disk.member].is_joining = false;
@@ -180,14 +180,14 @@ pub(super) async fn write_all(handle: &VolumeHandle, ops: Vec<(MemberIndex, OpKi
     let done = handle.ops_twice(ops).await;
     let failed = failed(handle, done);
     let members = failed.keys().map(|disk| disk.member).collect();
-    for (disk, why) in failed {
+    for (disk, reason) in failed {
         let wanted = handle.with(|state| {
-            let is_to_be_told = detach_or_break(state, disk, why);
-            is_to_be_told.then(|| state.membership.superblock_rounds.ask())
+            let must_be_recorded = detach_or_break(state, disk, reason);
+            must_be_recorded.then(|| state.membership.superblock_rounds.request())
         });
         if let Some(wanted) = wanted {
             let own = handle.clone();
-            handle.spawn(async move { known(&own, wanted).await });
+            handle.spawn(async move { wait_superblock_round(&own, wanted).await });
         }
     }
     members
@@ -195,22 +195,22 @@ pub(super) async fn write_all(handle: &VolumeHandle, ops: Vec<(MemberIndex, OpKi
 
 /// Takes the buffers back. Returns the disks whose operations failed, each with the reason for taking it out.
 pub(super) fn failed(handle: &VolumeHandle, done: Vec<EndedOp>) -> BTreeMap<PlacedDisk, FailureReason> {
-    let why = |fault| if fault == DiskFault::Medium { FailureReason::Refused } else { FailureReason::Gone };
-    let failed = done.iter().filter_map(|done| Some((done.disk, why(done.result.err()?)))).collect();
+    let reason = |fault| if fault == DiskFault::Medium { FailureReason::Refused } else { FailureReason::Gone };
+    let failed = done.iter().filter_map(|done| Some((done.disk, reason(done.result.err()?)))).collect();
     handle.with(|state| state.io.recycle(done.into_iter().filter_map(|done| done.buffer)));
     failed
 }
 
 /// Takes a member out of the volume, and returns when the other members' superblocks record it durably. From then on its
 /// chunks are reconstructed from the other members. If the member cannot be spared, the volume is broken and stops writing.
-pub(super) async fn fail_member(handle: &VolumeHandle, disk: PlacedDisk, why: FailureReason) {
-    if handle.with(|state| detach_or_break(state, disk, why)) {
+pub(super) async fn fail_member(handle: &VolumeHandle, disk: PlacedDisk, reason: FailureReason) {
+    if handle.with(|state| detach_or_break(state, disk, reason)) {
         commit(handle, |_| ()).await;
     }
 }
 
 /// Stops using this disk; if it cannot be spared, marks the volume broken. Returns true if the superblocks have to record it.
-fn detach_or_break(state: &mut VolumeState, disk: PlacedDisk, why: FailureReason) -> bool {
+fn detach_or_break(state: &mut VolumeState, disk: PlacedDisk, reason: FailureReason) -> bool {
     let member = disk.member;
     if state.membership.disk(member) != disk {
         return false; // an earlier disk's failure does not concern the disk that is in its place now
@@ -219,12 +219,12 @@ fn detach_or_break(state: &mut VolumeState, disk: PlacedDisk, why: FailureReason
         return true; // another task is taking it out; the next round records it
     }
     if state.membership.can_spare(member) {
-        state.membership.members[member].state = MemberState::Failed(why);
+        state.membership.members[member].state = MemberState::Failed(reason);
         state.membership.members[member].ahead.clear();
         state.membership.members[member].lacks = None;
         state.membership.superblock.members[member].left = state.membership.members[member].generation_known;
         if !state.is_planted(SeededBug::ForgetWhatWasUnderWay) {
-            state.maps.intents.goes_away();
+            state.maps.intents.note_member_out();
         }
         let tasks = state.io.groups.give_up(disk);
         state.scheduler.ready.extend(tasks);
@@ -241,11 +241,11 @@ pub(super) async fn mark_dirty(handle: &VolumeHandle, region: RegionIndex) {
     handle.with(|state| state.maps.intents.begin(region));
     loop {
         let is_durable = handle.with(|state| {
-            let is_anybody_out = state.membership.is_anybody_out();
-            if is_anybody_out {
-                state.maps.intents.away.set(region, true);
+            let is_any_member_out = state.membership.is_any_member_out();
+            if is_any_member_out {
+                state.maps.intents.while_out.set(region, true);
             }
-            state.maps.intents.is_announced(region, is_anybody_out)
+            state.maps.intents.is_announced(region, is_any_member_out)
         });
         if is_durable {
             return;
@@ -267,50 +267,50 @@ pub(super) async fn mark_dirty(handle: &VolumeHandle, region: RegionIndex) {
 /// bit may be on one member only, and be lost with that member; or a page may be half written.
 pub(super) async fn mark_dirty_again(handle: &VolumeHandle) {
     let pages: Vec<u64> = (0..handle.with(|state| state.geometry.intent_pages)).collect();
-    for told in [IntentBit::Dirty, IntentBit::WhileOut] {
-        write_regions(handle, told, &pages, true).await;
+    for kind in [IntentBit::Dirty, IntentBit::WhileOut] {
+        write_regions(handle, kind, &pages, true).await;
     }
 }
 
 async fn write_intents(handle: &VolumeHandle, pages: &[u64], is_durable: bool) {
     write_regions(handle, IntentBit::Dirty, pages, is_durable).await;
-    if handle.with(|state| state.membership.is_anybody_out()) {
+    if handle.with(|state| state.membership.is_any_member_out()) {
         write_regions(handle, IntentBit::WhileOut, pages, is_durable).await;
     }
 }
 
 /// Writes these pages of one kind of region bit to all members. The caller holds them in `pages_busy`, so no other task
 /// writes them meanwhile.
-async fn write_regions(handle: &VolumeHandle, told: IntentBit, pages: &[u64], is_durable: bool) {
+async fn write_regions(handle: &VolumeHandle, kind: IntentBit, pages: &[u64], is_durable: bool) {
     let (ops, written) = handle.with(|state| {
         let members = state.membership.attached();
         let mut ops = Vec::new();
         for &page in pages {
-            let (offset, buffer) = region_page(state, told, page);
+            let (offset, buffer) = region_page(state, kind, page);
             ops.extend(
                 members.iter().map(|&member| (member, OpKind::Write { offset, buffer: buffer.clone(), is_durable })),
             );
         }
-        let is_here = |region: &RegionIndex| pages.contains(&state.geometry.intent_page_of(*region));
-        (ops, state.maps.intents.of(told).iter().filter(is_here).collect::<Vec<_>>())
+        let is_on_these_pages = |region: &RegionIndex| pages.contains(&state.geometry.intent_page_of(*region));
+        (ops, state.maps.intents.bits_of(kind).iter().filter(is_on_these_pages).collect::<Vec<_>>())
     });
     write_all(handle, ops).await;
     // A bit that was cleared meanwhile does not count as durable: the page may have been written again without it.
-    handle.with(|state| written.into_iter().for_each(|region| state.maps.intents.note_durable(told, region)));
+    handle.with(|state| written.into_iter().for_each(|region| state.maps.intents.note_durable(kind, region)));
 }
 
 /// The current content of a page of one kind of region bit, and its offset on each member.
-pub(super) fn region_page(state: &VolumeState, told: IntentBit, page: u64) -> (MemberOffset, Buffer) {
+pub(super) fn region_page(state: &VolumeState, kind: IntentBit, page: u64) -> (MemberOffset, Buffer) {
     let (geometry, array) = (&state.geometry, state.membership.superblock.array);
-    (told.offset(geometry, page), intent::encode(geometry, array, told, page, state.maps.intents.of(told)))
+    (kind.offset(geometry, page), intent::encode(geometry, array, kind, page, state.maps.intents.bits_of(kind)))
 }
 
 /// Starts a task, unless it runs already, that makes idle regions clean from time to time while any dirty region can
 /// become clean. A volume open for reading only starts none: nothing is resynced there, and its dirty regions stay dirty.
 pub(super) fn clean_later(handle: &VolumeHandle) {
-    let is_mine = handle
+    let is_new = handle
         .with(|state| !state.options.is_read_only && !std::mem::replace(&mut state.maps.intents.is_cleaning, true));
-    if !is_mine {
+    if !is_new {
         return;
     }
     let own = handle.clone();
@@ -346,7 +346,7 @@ pub(super) async fn clean(handle: &VolumeHandle, before: Nanos) {
         handle.park(WaitList::Intent).await;
     }
     // What an absent member may lack is durable in the other bits before the dirty bit is cleared.
-    if handle.with(|state| state.membership.is_anybody_out()) {
+    if handle.with(|state| state.membership.is_any_member_out()) {
         let pages: BTreeSet<u64> =
             handle.with(|state| covered.iter().map(|&region| state.geometry.intent_page_of(region)).collect());
         let pages: Vec<u64> = pages.into_iter().collect();
@@ -372,10 +372,10 @@ pub(super) async fn flush(handle: &VolumeHandle) -> bool {
     if handle.with(|state| state.membership.is_broken) {
         return false;
     }
-    let wanted = handle.with(|state| state.maps.flush_rounds.ask());
+    let wanted = handle.with(|state| state.maps.flush_rounds.request());
     rounds(handle, wanted, |state| &mut state.maps.flush_rounds, WaitList::Flush, flush_round).await;
     wait_failures_durable(handle).await;
-    handle.with(|state| !state.membership.is_broken && state.membership.life != VolumePhase::Stopped)
+    handle.with(|state| !state.membership.is_broken && state.membership.phase != VolumePhase::Stopped)
 }
 
 async fn flush_round(handle: &VolumeHandle) {
@@ -384,7 +384,7 @@ async fn flush_round(handle: &VolumeHandle) {
             state.maps.unflushed.begin();
         }
     });
-    let is_twice = handle.with(|state| std::mem::take(&mut state.maps.flushes_both_places));
+    let flushes_both_places = handle.with(|state| std::mem::take(&mut state.maps.flushes_both_places));
     // Pages that change from now on are left to the next round: under a load of first writes this round would never end.
     let mut owed = handle.with(|state| state.maps.written_changed.clone()).into_iter();
     loop {
@@ -411,7 +411,7 @@ async fn flush_round(handle: &VolumeHandle) {
             break;
         }
     }
-    if is_twice {
+    if flushes_both_places {
         write_again(handle).await;
     }
     handle.with(|state| state.maps.unflushed.end());
@@ -454,9 +454,9 @@ async fn write_pages(handle: &VolumeHandle, pages: Vec<(MemberOffset, Buffer)>) 
 async fn flush_members(handle: &VolumeHandle) {
     let ops = handle.with(|state| if state.options.is_read_only { Vec::new() } else { state.membership.attached() });
     let done = handle.ops(ops.into_iter().map(|member| (member, OpKind::Flush)).collect()).await;
-    for (disk, why) in failed(handle, done) {
+    for (disk, reason) in failed(handle, done) {
         // After a failed flush nothing is known of what is on the medium: the member cannot be trusted any more.
-        fail_member(handle, disk, why).await;
+        fail_member(handle, disk, reason).await;
     }
 }
 

@@ -44,8 +44,8 @@ pub(super) async fn put(
         (written, ops)
     });
     let done = handle.ops_twice(ops).await;
-    for (disk, why) in persist::failed(handle, done) {
-        persist::fail_member(handle, disk, why).await;
+    for (disk, reason) in persist::failed(handle, done) {
+        persist::fail_member(handle, disk, reason).await;
     }
     handle.with(|state| written.iter().for_each(|position| state.maps.note_write(stripe, position)));
     // Rows may have been omitted for a member that another task is taking out: wait until that is durable.

@@ -39,16 +39,16 @@ pub(super) async fn stripes(handle: &VolumeHandle, wants: &[StripePieces]) -> Ve
         resync::ensure_resynced(handle, *stripe).await;
     }
     let guards = wants.iter().map(|(stripe, _)| handle.share(*stripe)).collect();
-    let answers = held(handle, wants, guards).await;
+    let answers = read_held(handle, wants, guards).await;
     let mut parts = Vec::with_capacity(wants.iter().map(|(_, pieces)| pieces.len()).sum());
     for (want, mut answer) in wants.iter().zip(answers) {
         if let FirstRead::Busy = answer {
             let guard = handle.lock(want.0, false).await;
-            let mut answers = held(handle, std::slice::from_ref(want), vec![Some(guard)]).await;
+            let mut answers = read_held(handle, std::slice::from_ref(want), vec![Some(guard)]).await;
             answer = answers.pop().expect("one for the one");
         }
         match answer {
-            FirstRead::Parts(of_one) => parts.extend(of_one),
+            FirstRead::Parts(stripe_parts) => parts.extend(stripe_parts),
             FirstRead::Busy | FirstRead::Doubtful => parts.extend(resolved(handle, want).await),
         }
     }
@@ -56,7 +56,7 @@ pub(super) async fn stripes(handle: &VolumeHandle, wants: &[StripePieces]) -> Ve
 }
 
 /// Reads the stripes whose guards were granted, and releases them at the end.
-async fn held(handle: &VolumeHandle, wants: &[StripePieces], guards: Vec<Option<Guard>>) -> Vec<FirstRead> {
+async fn read_held(handle: &VolumeHandle, wants: &[StripePieces], guards: Vec<Option<Guard>>) -> Vec<FirstRead> {
     let positions_of = |pieces: &[ChunkBytes]| -> PositionSet { pieces.iter().map(|piece| piece.position).collect() };
     let is_read = |stripe: StripeIndex, guard: &Option<Guard>| {
         guard.is_some() && handle.with(|state| state.maps.written.get(stripe))

@@ -57,7 +57,7 @@ pub(super) async fn take_in(handle: VolumeHandle, member: MemberIndex, uuid: Uui
         state.membership.members[member].has_maps = false;
         state.membership.members[member].generation_known = 0;
         state.membership.members[member].ahead.clear();
-        state.membership.members[member].lacks = is_back.then(|| state.maps.intents.away.clone());
+        state.membership.members[member].lacks = is_back.then(|| state.maps.intents.while_out.clone());
         // The bits of earlier reads say nothing of this disk; nor of a new one, which may be the old one, wiped at its ends only.
         state.maps.read_status.clear_all();
         state.membership.members[member].stripes_vouched = 0;
@@ -105,7 +105,7 @@ async fn maps(handle: &VolumeHandle, disk: PlacedDisk) {
     let pages: Vec<(MemberOffset, Buffer)> = handle.with(|state| {
         let all = 0..state.geometry.intent_pages;
         state.maps.intents.pages_busy.extend(all.clone());
-        let both = |page| [IntentBit::Dirty, IntentBit::WhileOut].map(|told| persist::region_page(state, told, page));
+        let both = |page| [IntentBit::Dirty, IntentBit::WhileOut].map(|kind| persist::region_page(state, kind, page));
         all.flat_map(both).collect()
     });
     let write = |(offset, buffer)| (disk.member, OpKind::Write { offset, buffer, is_durable: true });
@@ -114,8 +114,8 @@ async fn maps(handle: &VolumeHandle, disk: PlacedDisk) {
         state.maps.intents.pages_busy.clear();
         state.scheduler.wake(WaitList::Intent);
     });
-    for (disk, why) in persist::failed(handle, done) {
-        persist::fail_member(handle, disk, why).await;
+    for (disk, reason) in persist::failed(handle, done) {
+        persist::fail_member(handle, disk, reason).await;
     }
     // The written map is written again on all members, so that each version of a page goes to the same place everywhere.
     handle.with(|state| {
@@ -174,8 +174,8 @@ async fn run(handle: &VolumeHandle, disk: PlacedDisk) {
                 handle.with(|state| {
                     state.membership.members[member].state = MemberState::Active;
                     state.membership.members[member].lacks = None;
-                    if !state.membership.is_anybody_out() {
-                        state.maps.intents.all_are_back();
+                    if !state.membership.is_any_member_out() {
+                        state.maps.intents.note_all_back();
                     }
                 });
                 persist::commit(handle, |_| ()).await;
@@ -274,8 +274,8 @@ async fn window(handle: &VolumeHandle, disk: PlacedDisk, from: StripeIndex, to: 
                     break;
                 }
                 let stripe = next.replace(next.get() + 1);
-                let this = rebuild(&own, disk, stripe).await;
-                end.set(end.get().max(this));
+                let stripe_end = rebuild(&own, disk, stripe).await;
+                end.set(end.get().max(stripe_end));
             }
             running.set(running.get() - 1);
             own.with(|state| state.scheduler.ready.push_back(task));
@@ -295,7 +295,7 @@ async fn rebuild(handle: &VolumeHandle, disk: PlacedDisk, stripe: StripeIndex) -
     if handle.with(|state| !state.membership.is_current(disk)) {
         return RebuildEnd::Ended;
     }
-    let mine: PositionSet = handle.with(|state| {
+    let own_positions: PositionSet = handle.with(|state| {
         let disk = |position| state.geometry.place(stripe, position).member;
         state.shape().positions().filter(|&position| disk(position) == member).collect()
     });
@@ -303,7 +303,7 @@ async fn rebuild(handle: &VolumeHandle, disk: PlacedDisk, stripe: StripeIndex) -
     if handle.with(|state| state.membership.holds(member, stripe)) {
         return RebuildEnd::Done;
     }
-    if mine.is_empty() || !is_written {
+    if own_positions.is_empty() || !is_written {
         handle.with(|state| state.membership.members[member].ahead.insert(stripe));
         return RebuildEnd::Done;
     }
@@ -313,7 +313,7 @@ async fn rebuild(handle: &VolumeHandle, disk: PlacedDisk, stripe: StripeIndex) -
     let mut resolved = marks::repair_and_mark(handle, stripe).await;
     if !resolved.lost.is_empty() {
         // A member that returned while the others were read may have the row that was missing: nothing is decided without it.
-        if has_come_back() || handle.with(|state| is_waited_for(state, stripe, mine)) {
+        if has_come_back() || handle.with(|state| is_waited_for(state, stripe, own_positions)) {
             resolved.recycle(handle);
             return RebuildEnd::Undecided;
         }
@@ -321,7 +321,7 @@ async fn rebuild(handle: &VolumeHandle, disk: PlacedDisk, stripe: StripeIndex) -
             (handle.with(|state| state.geometry.scheme.checks_itself()), matches!(resolved.fate, LossFate::Final));
         if checks_itself && !is_marked {
             resolved.recycle(handle);
-            return bury_unrebuildable(handle, disk, stripe, mine).await;
+            return bury_unrebuildable(handle, disk, stripe, own_positions).await;
         }
         // Where rows do not prove themselves, an unknown chunk must not be made to look right: it is marked as lost,
         // and then the content of the new disk is known like that of the others.
@@ -334,7 +334,11 @@ async fn rebuild(handle: &VolumeHandle, disk: PlacedDisk, stripe: StripeIndex) -
         if !resolved.lost.is_empty() {
             resolved.recycle(handle);
             let is_final = checks_itself && !has_come_back();
-            return if is_final { bury_unrebuildable(handle, disk, stripe, mine).await } else { RebuildEnd::Undecided };
+            return if is_final {
+                bury_unrebuildable(handle, disk, stripe, own_positions).await
+            } else {
+                RebuildEnd::Undecided
+            };
         }
     }
     let entries = resolved.entries.clone();
@@ -344,14 +348,14 @@ async fn rebuild(handle: &VolumeHandle, disk: PlacedDisk, stripe: StripeIndex) -
         let mut all: Vec<_> = data.iter_mut().filter_map(Option::take).chain(parities).collect();
         let mut rows = Vec::new();
         for (position, mut row) in StripePosition::numbered(all.drain(..)) {
-            if mine.contains(position) {
+            if own_positions.contains(position) {
                 sum_and_seal(state, stripe, position, &mut row, &entries);
                 rows.push(row);
             } else {
                 state.io.pool.give(row);
             }
         }
-        (mine.iter().collect::<Vec<_>>(), rows)
+        (own_positions.iter().collect::<Vec<_>>(), rows)
     });
     let mut is_right = false;
     for _ in 0..2 {
@@ -367,7 +371,7 @@ async fn rebuild(handle: &VolumeHandle, disk: PlacedDisk, stripe: StripeIndex) -
         if done.iter().any(|done| done.result.is_err()) {
             break;
         }
-        is_right = are_there(handle, disk, stripe, positions.iter().copied().zip(&rows)).await;
+        is_right = are_on_disk(handle, disk, stripe, positions.iter().copied().zip(&rows)).await;
         if is_right {
             break;
         }
@@ -385,17 +389,18 @@ async fn rebuild(handle: &VolumeHandle, disk: PlacedDisk, stripe: StripeIndex) -
 /// Should the rebuild wait at this stripe? Yes if another of its members is out, and not replaced, that may prove the
 /// lost chunk when it returns. Where rows prove themselves, going on destroys nothing: the rebuild waits only if more
 /// rows are missing than there are parities.
-fn is_waited_for(state: &VolumeState, stripe: StripeIndex, mine: PositionSet) -> bool {
+fn is_waited_for(state: &VolumeState, stripe: StripeIndex, own_positions: PositionSet) -> bool {
     let is_out =
         |position: StripePosition| !state.membership.is_attached(state.geometry.place(stripe, position).member);
-    let is_anybody_out = state.shape().positions().any(|position| !mine.contains(position) && is_out(position));
+    let is_another_out =
+        state.shape().positions().any(|position| !own_positions.contains(position) && is_out(position));
     let can_go_on =
         state.geometry.scheme.checks_itself() && state.membership.missing(stripe).count() <= state.shape().parity;
-    is_anybody_out && !can_go_on
+    is_another_out && !can_go_on
 }
 
 /// Reads these rows back from the disk, which does not count as holding them yet: do all have the content that was written?
-async fn are_there(
+async fn are_on_disk(
     handle: &VolumeHandle,
     disk: PlacedDisk,
     stripe: StripeIndex,
@@ -410,12 +415,12 @@ async fn are_there(
         positions.into_iter().map(read).collect()
     });
     let again = handle.ops(ops).await;
-    let is_there = |(done, row): (&EndedOp, &&Buffer)| {
+    let is_on_disk = |(done, row): (&EndedOp, &&Buffer)| {
         done.disk == disk && done.result.is_ok() && done.buffer.as_deref() == Some(&row[..])
     };
-    let are_there = again.iter().zip(&rows).all(is_there);
+    let are_on_disk = again.iter().zip(&rows).all(is_on_disk);
     handle.with(|state| state.io.recycle(again.into_iter().filter_map(|done| done.buffer)));
-    are_there
+    are_on_disk
 }
 
 /// Where a row cannot be rebuilt and rows prove themselves: writes a lost mark without an appendix in its place. Otherwise
@@ -424,7 +429,7 @@ async fn bury_unrebuildable(
     handle: &VolumeHandle,
     disk: PlacedDisk,
     stripe: StripeIndex,
-    mine: PositionSet,
+    own_positions: PositionSet,
 ) -> RebuildEnd {
     if handle.with(|state| !state.membership.is_current(disk)) {
         return RebuildEnd::Ended;
@@ -436,7 +441,7 @@ async fn bury_unrebuildable(
             state.mark(stripe, position).fill(&mut buffer[..state.chunk_bytes()]);
             (disk.member, OpKind::Write { offset, buffer, is_durable: true })
         };
-        mine.iter().map(write).collect()
+        own_positions.iter().map(write).collect()
     });
     let done = handle.ops_twice(ops).await;
     if !persist::failed(handle, done).is_empty() || handle.with(|state| !state.membership.is_current(disk)) {

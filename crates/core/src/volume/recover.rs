@@ -33,14 +33,14 @@ pub(super) async fn open(handle: VolumeHandle) {
         let superblock = &state.membership.superblock;
         (superblock.is_clean, superblock.is_clean || superblock.map_sum != 0)
     });
-    let told = read_intents(&handle, IntentBit::Dirty).await;
-    let away = match handle.with(|state| state.membership.is_anybody_out()) {
+    let recorded_dirty = read_intents(&handle, IntentBit::Dirty).await;
+    let while_out = match handle.with(|state| state.membership.is_any_member_out()) {
         true => Some(read_intents(&handle, IntentBit::WhileOut).await),
         false => None,
     };
     let disputed = read_written(&handle).await;
     if is_vouched_for {
-        handle.with(|state| hold_against_map_sum(state, &disputed));
+        handle.with(|state| compare_with_map_sum(state, &disputed));
     }
     let is_writable = handle.with(|state| {
         let newest = state.maps.written_generations.iter().max().copied().unwrap_or(0);
@@ -51,23 +51,24 @@ pub(super) async fn open(handle: VolumeHandle) {
             state.maps.written_changed.clear();
             state.maps.pages_in_one_place.clear();
         }
-        let dirty = if was_clean { Bits::zeros(state.geometry.regions()) } else { told.clone() };
+        let dirty = if was_clean { Bits::zeros(state.geometry.regions()) } else { recorded_dirty.clone() };
         state.maps.unsynced = UnsyncedRegions::new(&dirty);
         state.maps.intents = Intents::new(dirty);
-        if let Some(away) = away {
-            state.maps.intents.away = away;
-            state.maps.intents.goes_away();
+        if let Some(while_out) = while_out {
+            state.maps.intents.while_out = while_out;
+            state.maps.intents.note_member_out();
         }
         !state.options.is_read_only
     });
-    if is_writable && handle.with(|state| state.membership.life == VolumePhase::Opening && !state.membership.is_broken)
+    if is_writable && handle.with(|state| state.membership.phase == VolumePhase::Opening && !state.membership.is_broken)
     {
         if was_clean {
-            metadata::tell_before_start(&handle).await;
+            metadata::report_before_start(&handle).await;
         }
-        let is_told_otherwise = told.count() > 0 || handle.with(|state| state.maps.intents.away.count() > 0);
+        let is_any_region_recorded =
+            recorded_dirty.count() > 0 || handle.with(|state| state.maps.intents.while_out.count() > 0);
         // Before the superblocks cease to record "stopped in order": from then on the intents count after a crash.
-        if was_clean && is_told_otherwise {
+        if was_clean && is_any_region_recorded {
             persist::mark_dirty_again(&handle).await;
         }
         // The disks may hold unflushed writes of a killed server: if a disk drops one later, it must not be taken for a
@@ -93,17 +94,17 @@ pub(super) async fn open(handle: VolumeHandle) {
         }
         // A crash may have left half a superblock in the places of the other turn.
         persist::commit(&handle, |superblock| superblock.map_sum = 0).await;
-        if !was_clean && is_told_otherwise {
+        if !was_clean && is_any_region_recorded {
             persist::mark_dirty_again(&handle).await;
         }
     }
     handle.with(|state| {
-        if state.membership.life == VolumePhase::Opening {
+        if state.membership.phase == VolumePhase::Opening {
             // Without a resync, dirty stripes may be read where nothing needs to be reconstructed (`VolumeMaps::is_undecided`).
             if !is_writable {
                 state.maps.leave_undecided();
             }
-            state.membership.life = VolumePhase::Open;
+            state.membership.phase = VolumePhase::Open;
         }
         state.scheduler.wake(WaitList::Open);
     });
@@ -120,8 +121,8 @@ async fn read_again(handle: &VolumeHandle, found: &mut [FoundPage], is_torn: imp
         return;
     }
     for again in read_pages(handle, &torn.into_iter().collect::<Vec<_>>()).await {
-        let is_it = |found: &&mut FoundPage| found.member == again.member && found.offset == again.offset;
-        if let Some(first) = found.iter_mut().find(is_it)
+        let is_same_place = |found: &&mut FoundPage| found.member == again.member && found.offset == again.offset;
+        if let Some(first) = found.iter_mut().find(is_same_place)
             && is_torn(&&*first)
         {
             *first = again;
@@ -129,20 +130,20 @@ async fn read_again(handle: &VolumeHandle, found: &mut [FoundPage], is_torn: imp
     }
 }
 
-async fn read_intents(handle: &VolumeHandle, told: IntentBit) -> Bits<RegionIndex> {
+async fn read_intents(handle: &VolumeHandle, kind: IntentBit) -> Bits<RegionIndex> {
     let pages = handle.with(|state| state.geometry.intent_pages);
     let places: Vec<(u64, MemberOffset, usize)> = handle.with(|state| {
-        (0..pages).map(|page| (page, told.offset(&state.geometry, page), state.geometry.block_bytes as usize)).collect()
+        (0..pages).map(|page| (page, kind.offset(&state.geometry, page), state.geometry.block_bytes as usize)).collect()
     });
     let found = read_pages(handle, &places).await;
     handle.with(|state| {
         let array = state.membership.superblock.array;
         let sound = found.iter().filter_map(|found| {
-            let page = intent::IntentPage::decode(&found.block, array, told, found.page).ok()?;
+            let page = intent::IntentPage::decode(&found.block, array, kind, found.page).ok()?;
             Some((found.is_up_to_date, page))
         });
         let mut union = intent::Union::new(&state.geometry);
-        heard(sound.collect(), |page| page.index).iter().for_each(|page| union.add(page));
+        believed_pages(sound.collect(), |page| page.index).iter().for_each(|page| union.add(page));
         union.dirty()
     })
 }
@@ -162,8 +163,8 @@ async fn read_written(handle: &VolumeHandle) -> Vec<u64> {
         let mut found = read_pages(handle, &places).await;
         let is_torn = |FoundPage { page, block, .. }: &&FoundPage| {
             // A page with a right checksum was not cut short.
-            let says = written::WrittenPage::decode(block, array, *page);
-            matches!(says, Err(PageError::Foreign | PageError::Damaged)) && block.iter().any(|&byte| byte != 0)
+            let decoded = written::WrittenPage::decode(block, array, *page);
+            matches!(decoded, Err(PageError::Foreign | PageError::Damaged)) && block.iter().any(|&byte| byte != 0)
         };
         read_again(handle, &mut found, is_torn).await;
         if handle.with(|state| !state.options.is_read_only && !state.membership.superblock.is_clean) {
@@ -175,7 +176,7 @@ async fn read_written(handle: &VolumeHandle) -> Vec<u64> {
                 let page = written::WrittenPage::decode(&found.block, array, found.page).ok()?;
                 Some((found.is_up_to_date, page))
             });
-            let sound = heard(sound.collect(), |page| page.index);
+            let sound = believed_pages(sound.collect(), |page| page.index);
             let mut map = written::WrittenMap {
                 stripes: state.maps.written.clone(),
                 generations: std::mem::take(&mut state.maps.written_generations),
@@ -195,8 +196,8 @@ async fn read_written(handle: &VolumeHandle) -> Vec<u64> {
                     state.maps.written_changed.extend(&torn);
                     state.maps.pages_in_one_place.extend(&torn);
                 }
-                let rare = rare_pages(state, start..(start + PAGES_AT_ONCE).min(pages), &sound);
-                state.maps.written_changed.extend(rare);
+                let not_on_all = pages_not_on_all(state, start..(start + PAGES_AT_ONCE).min(pages), &sound);
+                state.maps.written_changed.extend(not_on_all);
                 state.maps.pages_in_one_place.extend(&disputed);
             }
         });
@@ -206,7 +207,7 @@ async fn read_written(handle: &VolumeHandle) -> Vec<u64> {
 
 /// Holds the map against the superblock's map sum. If they differ, the newest version of a page is gone, and what is left is older: in
 /// the pages that two versions dispute, or in all pages if there are none, every stripe counts as written. Zeros are never invented.
-fn hold_against_map_sum(state: &mut VolumeState, disputed: &[u64]) {
+fn compare_with_map_sum(state: &mut VolumeState, disputed: &[u64]) {
     if written::sum(&state.geometry, &state.maps.written) == state.membership.superblock.map_sum {
         return;
     }
@@ -224,7 +225,7 @@ fn hold_against_map_sum(state: &mut VolumeState, disputed: &[u64]) {
 
 /// Pages whose newest version is not on all members: after a crash it may be on a few only, and would be lost with
 /// them. The next flush writes a newer version to all.
-fn rare_pages(state: &VolumeState, pages: Range<u64>, sound: &[written::WrittenPage<'_>]) -> Vec<u64> {
+fn pages_not_on_all(state: &VolumeState, pages: Range<u64>, sound: &[written::WrittenPage<'_>]) -> Vec<u64> {
     let mut copies = vec![0; (pages.end - pages.start) as usize];
     for page in sound.iter().filter(|page| page.generation == state.maps.written_generations[page.index as usize]) {
         copies[(page.index - pages.start) as usize] += 1;
@@ -247,11 +248,11 @@ struct FoundPage {
 /// The sound pages to believe: those of members that took part in the last start; the pages of others only where none
 /// of these has the page. Another member's page may be of any time: from a copy that was put back, or a disk that was
 /// away; or a crash came between the writing of one superblock and the next.
-fn heard<T>(sound: Vec<(bool, T)>, index: fn(&T) -> u64) -> Vec<T> {
-    let told: BTreeSet<u64> =
+fn believed_pages<T>(sound: Vec<(bool, T)>, index: fn(&T) -> u64) -> Vec<T> {
+    let up_to_date_indices: BTreeSet<u64> =
         sound.iter().filter(|(is_up_to_date, _)| *is_up_to_date).map(|(_, page)| index(page)).collect();
-    let is_heard = |(is_up_to_date, page): &(bool, T)| *is_up_to_date || !told.contains(&index(page));
-    sound.into_iter().filter(is_heard).map(|(_, page)| page).collect()
+    let is_believed = |(is_up_to_date, page): &(bool, T)| *is_up_to_date || !up_to_date_indices.contains(&index(page));
+    sound.into_iter().filter(is_believed).map(|(_, page)| page).collect()
 }
 
 /// Reads pages from every member with a disk. Returns those that could be read.

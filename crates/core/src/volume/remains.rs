@@ -83,8 +83,8 @@ pub(super) async fn read_without_reconstruction(
     };
     // A row that does not check itself counts as right if another row claims the same sum for it, or no other row has a claim.
     let is_witnessed = |position: StripePosition, sum: u32| {
-        let mut others = rows.evidence.claims(position).filter(|&(by, _)| by != position).peekable();
-        !needs_witnesses || others.peek().is_none() || others.any(|(_, entry)| entry.sum == sum)
+        let mut other_claims = rows.evidence.claims(position).filter(|&(claimant, _)| claimant != position).peekable();
+        !needs_witnesses || other_claims.peek().is_none() || other_claims.any(|(_, entry)| entry.sum == sum)
     };
     let is_right = |position: StripePosition| {
         let seen = &rows.evidence.rows[position];

@@ -414,8 +414,8 @@ pub(super) async fn flush_and_read_back(
     let done = handle.ops(positions.iter().map(|position| (member(position), OpKind::Flush)).collect()).await;
     let is_flushed = |(position, done): (StripePosition, &EndedOp)| done.result.is_ok().then_some(position);
     let flushed: PositionSet = positions.iter().zip(&done).filter_map(is_flushed).collect();
-    for (disk, why) in persist::failed(handle, done) {
-        persist::fail_member(handle, disk, why).await; // no later flush would report what was lost with this one
+    for (disk, reason) in persist::failed(handle, done) {
+        persist::fail_member(handle, disk, reason).await; // no later flush would report what was lost with this one
     }
     let mut right = PositionSet::NONE;
     for _ in 0..2 {

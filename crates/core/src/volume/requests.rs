@@ -24,7 +24,7 @@ const ZEROED_AT_ONCE: u64 = 64;
 
 /// Does a request and queues its reply.
 pub(super) async fn run(handle: VolumeHandle, id: RequestId, request: BlockRequest) {
-    while handle.with(|state| state.membership.life == VolumePhase::Opening) {
+    while handle.with(|state| state.membership.phase == VolumePhase::Opening) {
         handle.park(WaitList::Open).await;
     }
     let reply = match handle.with(|state| refusal(state, &request)) {
@@ -53,7 +53,7 @@ fn refusal(state: &VolumeState, request: &BlockRequest) -> Option<BlockFailure> 
     if len == 0 || offset.get().checked_add(len).is_none_or(|end| end > size) {
         return Some(BlockFailure::OutOfRange);
     }
-    match state.membership.life {
+    match state.membership.phase {
         VolumePhase::Stopped | VolumePhase::Stopping => Some(BlockFailure::Stopping),
         _ if writes && state.membership.is_broken => Some(BlockFailure::Io),
         _ => None,
@@ -88,8 +88,8 @@ async fn perform(handle: &VolumeHandle, request: BlockRequest) -> BlockReply {
 }
 
 async fn finish(handle: &VolumeHandle, is_done: bool, is_durable: bool) -> BlockReply {
-    let is_well = is_done && (!is_durable || persist::flush(handle).await);
-    if is_well { BlockReply::Done } else { BlockReply::Failed(BlockFailure::Io) }
+    let is_ok = is_done && (!is_durable || persist::flush(handle).await);
+    if is_ok { BlockReply::Done } else { BlockReply::Failed(BlockFailure::Io) }
 }
 
 /// Reads all stripes of a range concurrently.
@@ -170,9 +170,9 @@ async fn zero(handle: &VolumeHandle, offset: VolumeOffset, len: u64) -> bool {
 async fn write_zeros(handle: &VolumeHandle, offset: VolumeOffset, len: u64) -> bool {
     let stripe_bytes = handle.with(|state| state.geometry.stripe_bytes());
     let (mut at, mut is_done) = (offset.get(), true);
-    let all = (offset + len).get();
-    while at < all {
-        let end = ((at / stripe_bytes + ZEROED_AT_ONCE) * stripe_bytes).min(all);
+    let range_end = (offset + len).get();
+    while at < range_end {
+        let end = ((at / stripe_bytes + ZEROED_AT_ONCE) * stripe_bytes).min(range_end);
         is_done &= write_all(handle, VolumeOffset(at), end - at, None).await;
         at = end;
     }
@@ -208,10 +208,10 @@ async fn deallocate(handle: &VolumeHandle, offset: VolumeOffset, len: u64) {
 fn allocation(state: &VolumeState, offset: VolumeOffset, len: u64) -> Vec<AllocationRun> {
     let stripe_bytes = state.geometry.stripe_bytes();
     let mut runs: Vec<AllocationRun> = Vec::new();
-    let (mut at, all) = (offset.get(), (offset + len).get());
-    while at < all {
+    let (mut at, range_end) = (offset.get(), (offset + len).get());
+    while at < range_end {
         let stripe = StripeIndex(at / stripe_bytes);
-        let end = ((at / stripe_bytes + 1) * stripe_bytes).min(all);
+        let end = ((at / stripe_bytes + 1) * stripe_bytes).min(range_end);
         let is_written = state.maps.may_be_written(stripe);
         let is_full = runs.len() == RUNS_MAX;
         match runs.last_mut() {

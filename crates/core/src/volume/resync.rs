@@ -106,13 +106,13 @@ async fn resync_stripe(handle: &VolumeHandle, stripe: StripeIndex) {
     // 2. Read everything, until two reads agree: a misdirected read looks like a torn write.
     let mut rows = repair::read_all(handle, stripe).await;
     repair::retry(handle, stripe, &mut rows).await;
-    read_alike(handle, stripe, &mut rows).await;
+    read_until_alike(handle, stripe, &mut rows).await;
     if !is_written {
-        handle.with(|state| disown_forgotten(state, stripe, &mut rows));
+        handle.with(|state| discard_trimmed_rows(state, stripe, &mut rows));
     }
     // 3. Decide by versions and checksums what each chunk is to be: as it is, rebuilt, resealed, or lost.
     let mut reconciliation = reconcile(&rows.evidence);
-    let damaged = if is_written { not_of_a_crash(&rows.evidence) } else { Vec::new() };
+    let damaged = if is_written { damaged_not_by_crash(&rows.evidence) } else { Vec::new() };
     if !is_written && (!reconciliation.lost.is_empty() || !reconciliation.resealed.is_empty()) {
         rows.recycle(handle);
         write_zeros(handle, stripe).await;
@@ -125,13 +125,13 @@ async fn resync_stripe(handle: &VolumeHandle, stripe: StripeIndex) {
     let has_versions = handle.with(|state| state.geometry.scheme.has_versions());
     let chunk_bytes = handle.with(|state| state.chunk_bytes());
     // 5. A chunk that was marked lost before the crash stays lost, though it may look whole.
-    let is_hollow = |&position: &StripePosition| {
+    let is_still_lost = |&position: &StripePosition| {
         let mark = handle.with(|state| state.mark(stripe, position));
         rows.content(position, chunk_bytes).is_some_and(|chunk| mark.is_in(chunk))
     };
-    let hollow: PositionSet = reconciliation.resealed.iter().filter(is_hollow).collect();
-    reconciliation.resealed = reconciliation.resealed - hollow;
-    reconciliation.lost = reconciliation.lost | hollow;
+    let still_lost: PositionSet = reconciliation.resealed.iter().filter(is_still_lost).collect();
+    reconciliation.resealed = reconciliation.resealed - still_lost;
+    reconciliation.lost = reconciliation.lost | still_lost;
     let mut data = handle.with(|state| known_rows(state, &rows, &mut reconciliation));
     if !reconciliation.lost.is_empty() && !has_versions {
         // Without versions only the marks tell, after another crash, what this crash lost: they must be written before
@@ -139,13 +139,13 @@ async fn resync_stripe(handle: &VolumeHandle, stripe: StripeIndex) {
         let lost = reconciliation.lost;
         let entries = rows.evidence.rows[..data.len()].iter().map(|row| row.entry).collect();
         let flushed = rows.flushed;
-        let mut left = Resolved { rows: data, entries, lost, is_clean: false, flushed, fate: LossFate::Final };
+        let mut resolved = Resolved { rows: data, entries, lost, is_clean: false, flushed, fate: LossFate::Final };
         rows.recycle(handle);
         if handle.with(|state| !state.membership.is_broken) {
-            marks::lay(handle, stripe, &mut left).await;
+            marks::lay(handle, stripe, &mut resolved).await;
             handle.with(|state| state.maps.note_written(stripe));
         }
-        left.recycle(handle);
+        resolved.recycle(handle);
         report(handle, stripe, lost);
         report_damaged(handle, stripe, not_lost(damaged, lost), Vec::new()).await;
         return;
@@ -188,14 +188,14 @@ async fn resync_stripe(handle: &VolumeHandle, stripe: StripeIndex) {
     let written = handle.with(|state| copies(state, stripe, &damaged, &writes));
     let members: BTreeSet<MemberIndex> = writes.iter().map(|(member, _)| *member).collect();
     let done = handle.ops_twice(writes).await;
-    for (disk, why) in persist::failed(handle, done) {
-        persist::fail_member(handle, disk, why).await;
+    for (disk, reason) in persist::failed(handle, done) {
+        persist::fail_member(handle, disk, reason).await;
     }
     if !reconciliation.lost.is_empty() {
         // A chunk once reported as lost stays lost, whatever crashes: the marks are durable before any reply.
         let done = handle.ops(members.into_iter().map(|member| (member, OpKind::Flush)).collect()).await;
-        for (disk, why) in persist::failed(handle, done) {
-            persist::fail_member(handle, disk, why).await;
+        for (disk, reason) in persist::failed(handle, done) {
+            persist::fail_member(handle, disk, reason).await;
         }
     }
     rows.recycle(handle);
@@ -212,7 +212,8 @@ fn not_lost(damaged: Vec<(StripePosition, RowStatus)>, lost: PositionSet) -> Vec
     damaged.into_iter().filter(|&(position, _)| !lost.contains(position)).collect()
 }
 
-/// Copies of the buffers in `writes` that replace the rows in `damaged` ([`not_of_a_crash`]): their right content.
+/// Copies of the buffers in `writes` that replace the rows in `damaged` ([`damaged_not_by_crash`]): their right
+/// content.
 fn copies(
     state: &VolumeState,
     stripe: StripeIndex,
@@ -234,12 +235,12 @@ fn copies(
 
 /// The rows of an already written stripe that are in a state that no crash leaves: a write that was cut short leaves an
 /// appendix of the old row or of the new one, and both can be read and belong in this place.
-fn not_of_a_crash(evidence: &Evidence) -> Vec<(StripePosition, RowStatus)> {
-    let is_hurt = |status| {
+fn damaged_not_by_crash(evidence: &Evidence) -> Vec<(StripePosition, RowStatus)> {
+    let is_damaged = |status| {
         matches!(status, RowStatus::Unreadable | RowStatus::Corrupt | RowStatus::Elsewhere { is_whole: true, .. })
     };
     let all = evidence.shape.positions().map(|position| (position, evidence.rows[position].status));
-    all.filter(|&(_, status)| evidence.scheme.checks_itself() && is_hurt(status)).collect()
+    all.filter(|&(_, status)| evidence.scheme.checks_itself() && is_damaged(status)).collect()
 }
 
 /// Reports which of these rows the resync repaired, and blames their members, as a repair does. First it flushes and
@@ -255,7 +256,7 @@ async fn report_damaged(
     if present.is_empty() {
         return;
     }
-    let is_right = |read: &Rows, position: StripePosition| match written.iter().find(|(one, _)| *one == position) {
+    let is_right = |read: &Rows, position: StripePosition| match written.iter().find(|(at, _)| *at == position) {
         Some((_, row)) => read.buffers[position].as_deref() == Some(&row[..]),
         None => read.evidence.rows[position].is_sound(),
     };
@@ -310,7 +311,7 @@ pub(super) async fn is_unwritten(handle: &VolumeHandle, stripe: StripeIndex) -> 
     let present = handle.with(|state| PositionSet::range(0, state.shape().slots()) - state.membership.missing(stripe));
     for _ in 0..2 {
         let mut rows = rows::read(handle, stripe, PositionSet::NONE, present).await;
-        handle.with(|state| disown_forgotten(state, stripe, &mut rows));
+        handle.with(|state| discard_trimmed_rows(state, stripe, &mut rows));
         let is_unwritten = rows.evidence.sound().is_empty();
         rows.recycle(handle);
         if !is_unwritten {
@@ -376,7 +377,7 @@ fn decide_by_parity(state: &mut VolumeState, rows: &Rows, reconciliation: &mut R
 
 /// Where rows do not check themselves, a misdirected read looks like a half-written row: only a row that is the same in
 /// two reads in a row is believed.
-async fn read_alike(handle: &VolumeHandle, stripe: StripeIndex, rows: &mut Rows) {
+async fn read_until_alike(handle: &VolumeHandle, stripe: StripeIndex, rows: &mut Rows) {
     let scheme = rows.evidence.scheme;
     if scheme.checks_itself() || !scheme.has_appendix() || judge(&rows.evidence).is_clean() {
         return;
@@ -398,7 +399,7 @@ async fn read_alike(handle: &VolumeHandle, stripe: StripeIndex, rows: &mut Rows)
 
 /// In a stripe that the written map calls unwritten, only rows written since the page's `since` count: older rows were
 /// forgotten by a trim, and stay so.
-fn disown_forgotten(state: &VolumeState, stripe: StripeIndex, rows: &mut Rows) {
+fn discard_trimmed_rows(state: &VolumeState, stripe: StripeIndex, rows: &mut Rows) {
     let page = state.geometry.written_page_of(stripe);
     let since = state.maps.written_sinces[page as usize];
     for row in &mut rows.evidence.rows {

@@ -12,7 +12,7 @@ pub(super) struct Rounds {
 
 impl Rounds {
     /// Requests one more round that begins from now on, and returns its number.
-    pub fn ask(&mut self) -> u64 {
+    pub fn request(&mut self) -> u64 {
         self.wanted += 1;
         self.wanted
     }
@@ -23,8 +23,8 @@ impl Rounds {
             return RoundTurn::Over;
         }
         match std::mem::replace(&mut self.is_running, true) {
-            true => RoundTurn::Others,
-            false => RoundTurn::Mine,
+            true => RoundTurn::Wait,
+            false => RoundTurn::Run,
         }
     }
 
@@ -40,7 +40,7 @@ pub(super) enum RoundTurn {
     /// No round is needed: the one requested is done.
     Over,
     /// Another task runs a round: wait for its end, and ask again.
-    Others,
+    Wait,
     /// The asking task runs it.
-    Mine,
+    Run,
 }

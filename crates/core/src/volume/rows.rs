@@ -70,14 +70,15 @@ pub(super) async fn read(
 
 /// Reads rows of several stripes at once, as [`read`] does those of one.
 pub(super) async fn read_together(handle: &VolumeHandle, wanted: &[WantedRows]) -> Vec<Rows> {
-    let (ops, asked) = handle.with(|state| {
-        let mut ops = Vec::with_capacity(wanted.iter().map(|one| one.chunks.count() + one.appendices.count()).sum());
-        let asked: Vec<RequestedRows> = wanted.iter().map(|one| ask(state, *one, &mut ops)).collect();
-        (ops, asked)
+    let (ops, requested) = handle.with(|state| {
+        let mut ops = Vec::with_capacity(wanted.iter().map(|want| want.chunks.count() + want.appendices.count()).sum());
+        let requested: Vec<RequestedRows> = wanted.iter().map(|want| queue_reads(state, *want, &mut ops)).collect();
+        (ops, requested)
     });
     let mut done = handle.ops(ops).await.into_iter();
     let mut gone = Vec::new();
-    let rows = handle.with(|state| asked.iter().map(|one| collect(state, one, &mut done, &mut gone)).collect());
+    let rows =
+        handle.with(|state| requested.iter().map(|request| collect(state, request, &mut done, &mut gone)).collect());
     for disk in gone {
         persist::fail_member(handle, disk, crate::volume::format::superblock::FailureReason::Gone).await;
     }
@@ -93,7 +94,7 @@ struct RequestedRows {
     flushed: PositionSet,
 }
 
-fn ask(state: &mut VolumeState, all: WantedRows, ops: &mut Vec<(MemberIndex, OpKind)>) -> RequestedRows {
+fn queue_reads(state: &mut VolumeState, all: WantedRows, ops: &mut Vec<(MemberIndex, OpKind)>) -> RequestedRows {
     let missing = state.membership.missing(all.stripe);
     let held = WantedRows { chunks: all.chunks - missing, appendices: all.appendices - missing, ..all };
     for position in held.positions() {
@@ -109,11 +110,11 @@ fn ask(state: &mut VolumeState, all: WantedRows, ops: &mut Vec<(MemberIndex, OpK
 /// The rows of one stripe, from the next ends in `done`. Adds the disks that did not answer to `gone`.
 fn collect(
     state: &mut VolumeState,
-    asked: &RequestedRows,
+    requested: &RequestedRows,
     done: &mut impl Iterator<Item = EndedOp>,
     gone: &mut Vec<PlacedDisk>,
 ) -> Rows {
-    let (shape, WantedRows { stripe, chunks, appendices }) = (state.shape(), asked.all);
+    let (shape, WantedRows { stripe, chunks, appendices }) = (state.shape(), requested.all);
     let mut rows = Rows {
         buffers: (0..shape.slots()).map(|_| None).collect(),
         evidence: Evidence {
@@ -123,9 +124,9 @@ fn collect(
         },
         read: chunks | appendices,
         appendices,
-        flushed: asked.flushed & chunks,
+        flushed: requested.flushed & chunks,
     };
-    for (position, done) in asked.held.positions().zip(done) {
+    for (position, done) in requested.held.positions().zip(done) {
         rows.evidence.rows[position] = match (done.result, &done.buffer) {
             (Ok(()), Some(buffer)) => open(state, stripe, position, buffer),
             (Ok(()), None) => unreachable!("a read that is done brings its buffer back"),

@@ -37,8 +37,8 @@ pub(super) struct VolumeState {
 impl VolumeState {
     /// Is this seeded bug switched on?
     #[cfg(feature = "planted")]
-    pub fn is_planted(&self, mistake: SeededBug) -> bool {
-        self.options.planted == Some(mistake)
+    pub fn is_planted(&self, bug: SeededBug) -> bool {
+        self.options.planted == Some(bug)
     }
 
     /// Always false: without the feature `planted` no bug can be switched on.
@@ -121,14 +121,14 @@ impl VolumeState {
     /// because then the disks are not to blame; or if the last check is long ago, because then this program itself was stopped.
     pub fn hung(&mut self) -> Vec<PlacedDisk> {
         if self.io.groups.is_idle() {
-            self.io.looked_at = self.scheduler.now;
+            self.io.checked_at = self.scheduler.now;
         }
-        if self.scheduler.now < self.io.next_look(self.options.op_deadline) {
+        if self.scheduler.now < self.io.next_check(self.options.op_deadline) {
             return Vec::new();
         }
-        let late = self.scheduler.now.0 - self.io.looked_at.0;
-        self.io.looked_at = self.scheduler.now;
-        if late > self.options.op_deadline.0 / 2 {
+        let elapsed = self.scheduler.now.0 - self.io.checked_at.0;
+        self.io.checked_at = self.scheduler.now;
+        if elapsed > self.options.op_deadline.0 / 2 {
             self.io.groups.excuse(self.scheduler.now);
             return Vec::new();
         }
@@ -139,10 +139,10 @@ impl VolumeState {
 
     /// Data chunks of a stripe that a read submitted now gets from the medium itself: all that was written to them is flushed.
     pub fn flushed(&self, stripe: StripeIndex) -> PositionSet {
-        let is_blind = self.is_planted(SeededBug::SetReadBitWithoutFlush);
+        let ignores_flushes = self.is_planted(SeededBug::SetReadBitWithoutFlush);
         self.shape()
             .data_positions()
-            .filter(|&position| is_blind || !self.maps.unflushed.contains(self.maps.chunk(stripe, position)))
+            .filter(|&position| ignores_flushes || !self.maps.unflushed.contains(self.maps.chunk(stripe, position)))
             .collect()
     }
 

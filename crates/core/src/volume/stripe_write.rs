@@ -153,13 +153,13 @@ pub(super) async fn replace(
     });
     let Some(plan) = plan else { return Ok(None) };
     // With all parities missing no list holds the checksums that neighbours copy: only a read of all data keeps the copies right.
-    let is_blind = handle.with(|state| {
+    let are_all_lists_missing = handle.with(|state| {
         let parities = state.shape().parity_slots();
         !parities.is_empty()
             && state.geometry.scheme.has_buddies()
             && parities.is_subset(state.membership.missing(stripe))
     });
-    if is_blind {
+    if are_all_lists_missing {
         return Ok(None);
     }
     let mut rows = rows::read(handle, stripe, plan.read_chunks, plan.read_appendices).await;
@@ -279,8 +279,8 @@ fn update(state: &VolumeState, position: StripePosition, old: &[u8], new: &[u8],
         return;
     }
     // The code updates all parities, so a missing one needs a buffer in its place.
-    let mut nowhere = vec![0; chunk_bytes * parities.len()];
-    let mut spare = nowhere.chunks_mut(chunk_bytes);
+    let mut scratch = vec![0; chunk_bytes * parities.len()];
+    let mut spare = scratch.chunks_mut(chunk_bytes);
     let mut out: Vec<&mut [u8]> = parities
         .iter_mut()
         .map(|row| match row {

@@ -41,7 +41,7 @@ struct Rig {
     /// Members answer reads and refuse all writes.
     is_full: bool,
     /// Members refuse writes outside of the rows.
-    is_full_beside: bool,
+    refuses_metadata: bool,
     /// The member whose next flush fails.
     is_unflushable: Option<usize>,
     geometry: Geometry,
@@ -65,7 +65,7 @@ struct Rig {
     /// The member that refuses all writes.
     refuses_all: Option<usize>,
     /// A misdirected read: the next one at this (member, byte) returns other bytes.
-    astray: Option<(usize, u64)>,
+    misdirects: Option<(usize, u64)>,
     /// A read that fails, whatever was written there: at this (member, byte).
     unreadable: Option<(usize, u64)>,
 }
@@ -101,7 +101,7 @@ impl Rig {
             holds_superblocks: false,
             holds_flushes: false,
             is_full: false,
-            is_full_beside: false,
+            refuses_metadata: false,
             is_unflushable: None,
             geometry,
             next: 0,
@@ -117,7 +117,7 @@ impl Rig {
             loses: None,
             holds_reads: false,
             refuses_all: None,
-            astray: None,
+            misdirects: None,
             unreadable: None,
         }
     }
@@ -178,8 +178,8 @@ impl Rig {
             OpKind::Read { offset, buffer } if self.unreadable == Some((op.member.get(), offset.get())) => {
                 (Some(buffer), Err(DiskFault::Medium))
             }
-            OpKind::Read { offset, mut buffer } if self.astray == Some((op.member.get(), offset.get())) => {
-                self.astray = None;
+            OpKind::Read { offset, mut buffer } if self.misdirects == Some((op.member.get(), offset.get())) => {
+                self.misdirects = None;
                 buffer.fill(0xee);
                 (Some(buffer), Ok(()))
             }
@@ -192,7 +192,7 @@ impl Rig {
             OpKind::Write { buffer, .. } if self.is_full || self.refuses_all == Some(op.member.get()) => {
                 (Some(buffer), Err(DiskFault::Medium))
             }
-            OpKind::Write { offset, buffer, .. } if self.is_full_beside && self.geometry.row_at(offset).is_none() => {
+            OpKind::Write { offset, buffer, .. } if self.refuses_metadata && self.geometry.row_at(offset).is_none() => {
                 (Some(buffer), Err(DiskFault::Medium))
             }
             OpKind::Write { offset, buffer, .. } if self.refuses == Some((op.member.get(), offset.get())) => {
@@ -280,14 +280,14 @@ impl Rig {
 
 /// The members' newest superblocks, as `assemble` takes them; an empty member is absent.
 fn given(members: &[Vec<u8>]) -> Vec<Given> {
-    let is_here = |(_, member): &(usize, &Vec<u8>)| !member.is_empty();
-    let says = |(index, member): (usize, &Vec<u8>)| {
+    let is_present = |(_, member): &(usize, &Vec<u8>)| !member.is_empty();
+    let read_member = |(index, member): (usize, &Vec<u8>)| {
         let copies = Superblock::offsets(MEMBER_BYTES).unwrap();
         let copy = |at: u64| &member[at as usize..at as usize + crate::volume::format::geometry::SUPERBLOCK_BYTES];
         let says = crate::volume::format::superblock::newest(copies.map(MemberOffset::get).map(copy));
         Given { label: index.to_string(), bytes: MEMBER_BYTES, says }
     };
-    members.iter().enumerate().filter(is_here).map(says).collect()
+    members.iter().enumerate().filter(is_present).map(read_member).collect()
 }
 
 /// New members; bytes that were never written are not zeros.
@@ -315,7 +315,7 @@ fn shapes() -> Vec<(LayoutKind, usize, usize)> {
 }
 
 #[test]
-fn what_is_written_is_read_and_kept_whatever_the_shape_and_scheme() {
+fn data_written_are_read_back_and_kept_with_every_shape_and_scheme() {
     for scheme in Scheme::ALL {
         for (kind, data, parity) in shapes() {
             let mut rig = Rig::new(scheme, kind, data, parity);
@@ -358,7 +358,7 @@ fn a_crash_between_requests_loses_nothing_that_was_written() {
 }
 
 #[test]
-fn a_page_of_the_written_map_that_a_crash_left_on_one_member_is_on_all_when_that_one_goes() {
+fn a_page_of_the_written_map_left_on_one_member_by_a_crash_is_copied_to_all() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     let old = rig.members.clone();
     rig.write(0, &[7; 1000]);
@@ -375,7 +375,7 @@ fn a_page_of_the_written_map_that_a_crash_left_on_one_member_is_on_all_when_that
 }
 
 #[test]
-fn what_was_acknowledged_survives_a_kill_without_any_flush_and_what_was_forgotten_stays_so() {
+fn acknowledged_writes_survive_a_kill_without_a_flush_and_zeroed_stripes_stay_zero() {
     for scheme in Scheme::ALL {
         let mut rig = Rig::new(scheme, LayoutKind::Rotating, 4, 2);
         rig.write(0, &[1; 8 * CHUNK as usize]);
@@ -394,16 +394,16 @@ fn what_was_acknowledged_survives_a_kill_without_any_flush_and_what_was_forgotte
 }
 
 #[test]
-fn what_a_crash_left_is_not_called_clean_by_one_who_may_not_write() {
+fn a_read_only_volume_does_not_call_clean_what_a_crash_left() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     rig.write(0, &[1; 8 * CHUNK as usize]);
     assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
     rig.write(0, &[2; CHUNK as usize]);
     let (members, geometry) = (std::mem::take(&mut rig.members), rig.geometry);
-    let mut looker = Rig::start_as(members, geometry, VolumeOptions { is_read_only: true, ..VolumeOptions::default() });
-    assert_eq!(looker.volume.status().stripes_undecided, 2);
-    assert!(looker.read(0, CHUNK) == vec![Some(2); CHUNK as usize]);
-    let members = std::mem::take(&mut looker.members);
+    let mut reader = Rig::start_as(members, geometry, VolumeOptions { is_read_only: true, ..VolumeOptions::default() });
+    assert_eq!(reader.volume.status().stripes_undecided, 2);
+    assert!(reader.read(0, CHUNK) == vec![Some(2); CHUNK as usize]);
+    let members = std::mem::take(&mut reader.members);
     assert_eq!(Rig::start(members, geometry).volume.status().stripes_undecided, 0);
 }
 
@@ -450,7 +450,7 @@ fn damage_of_a_misdirected_write_is_repaired_at_its_victim_and_its_target() {
 }
 
 #[test]
-fn verifying_a_stripe_says_whether_it_has_all_of_its_content() {
+fn verifying_a_stripe_reports_whether_it_has_all_of_its_content() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     rig.write(0, &vec![1; 40 * CHUNK as usize]);
     let verify = |rig: &mut Rig, stripe: u64| {
@@ -470,7 +470,7 @@ fn verifying_a_stripe_says_whether_it_has_all_of_its_content() {
 }
 
 #[test]
-fn members_that_go_are_done_without_and_replaced_and_more_than_m_are_an_error() {
+fn lost_members_up_to_m_are_tolerated_and_replaced_and_more_are_an_error() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     let bytes: Vec<u8> = (0..60 * CHUNK as usize).map(|index| (index / 512) as u8).collect();
     let right: Vec<Option<u8>> = bytes.iter().copied().map(Some).collect();
@@ -501,7 +501,7 @@ fn members_that_go_are_done_without_and_replaced_and_more_than_m_are_an_error() 
 }
 
 #[test]
-fn trimmed_and_zeroed_bytes_are_zeros_and_allocation_says_what_was_written() {
+fn zeroed_bytes_are_zeros_and_allocation_shows_what_was_written() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     rig.write(0, &vec![5; 40 * CHUNK as usize]);
     assert_eq!(
@@ -521,7 +521,7 @@ fn trimmed_and_zeroed_bytes_are_zeros_and_allocation_says_what_was_written() {
 
 /// Li & Lee 2014, Table II: the I/Os of the volume itself, counted at its members.
 #[test]
-fn a_small_write_of_stamp_costs_what_it_costs_a_bare_array() {
+fn a_small_write_under_stamp_takes_as_many_ios_as_in_a_bare_array() {
     for scheme in [Scheme::None, Scheme::Stamp] {
         let mut rig = Rig::new(scheme, LayoutKind::Rotating, 4, 2);
         rig.write(0, &vec![5; 40 * CHUNK as usize]);
@@ -536,7 +536,7 @@ fn a_small_write_of_stamp_costs_what_it_costs_a_bare_array() {
 }
 
 #[test]
-fn what_lies_in_the_place_of_a_version_is_none_where_there_are_no_versions() {
+fn without_versions_the_bytes_in_the_version_field_are_ignored() {
     let mut rig = Rig::new(Scheme::Pure, LayoutKind::Rotating, 1, 2);
     rig.write(0, &[3; CHUNK as usize]);
     let (member, at) = rig.place(0, 0);
@@ -546,7 +546,7 @@ fn what_lies_in_the_place_of_a_version_is_none_where_there_are_no_versions() {
 }
 
 #[test]
-fn no_write_is_acknowledged_before_it_is_known_that_a_member_is_out() {
+fn no_write_is_acknowledged_before_a_members_failure_is_durably_recorded() {
     for scheme in [Scheme::None, Scheme::Stamp] {
         let mut rig = Rig::new(scheme, LayoutKind::Raid1, 1, 1);
         rig.write(0, &[1; CHUNK as usize]);

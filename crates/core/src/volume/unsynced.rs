@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_region_is_settled_when_each_of_its_stripes_is() {
+    fn a_region_is_resynced_when_each_of_its_stripes_is() {
         let mut dirty = Bits::zeros(5);
         [1, 3].map(RegionIndex).into_iter().for_each(|region| dirty.set(region, true));
         let mut unsynced = UnsyncedRegions::new(&dirty);

@@ -5,7 +5,7 @@
 /// Counts of one disk's writes that were not asked to be durable.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct VolatileWrites {
-    asked: u64,
+    begun: u64,
     ended: u64,
     flushed: u64,
     has_lost: bool,
@@ -15,17 +15,17 @@ impl VolatileWrites {
     /// The counts for a disk that may hold unflushed writes of an earlier process: until the next flush it counts as having
     /// one.
     pub fn unknown() -> VolatileWrites {
-        VolatileWrites { asked: 1, ended: 1, ..VolatileWrites::default() }
+        VolatileWrites { begun: 1, ended: 1, ..VolatileWrites::default() }
     }
 
     /// Counts a write that begins.
     pub fn begin(&mut self) {
-        self.asked += 1;
+        self.begun += 1;
     }
 
     /// Writes begun so far.
     pub fn begun(&self) -> u64 {
-        self.asked
+        self.begun
     }
 
     /// Records that the disk reported a possible loss. It reports one only once, so no later flush of it proves anything.
@@ -60,7 +60,7 @@ impl VolatileWrites {
 
     /// Whether flushes cover every write that was begun.
     pub fn is_empty(&self) -> bool {
-        self.flushed == self.asked
+        self.flushed == self.begun
     }
 }
 
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_had_ended_when_a_flush_began_is_covered_by_it() {
+    fn a_flush_covers_only_writes_that_ended_before_it_began() {
         let mut cache = VolatileWrites::default();
         assert!(cache.is_empty());
         cache.begin();
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_process_left_is_covered_by_the_first_flush() {
+    fn the_first_flush_covers_the_writes_of_a_killed_process() {
         let mut cache = VolatileWrites::unknown();
         assert!(!cache.is_empty());
         cache.flushed(cache.mark());

@@ -33,8 +33,8 @@ pub(super) async fn torn_superblocks(handle: &VolumeHandle) -> Vec<(MemberIndex,
     let is_torn = |done: &EndedOp| {
         let copy = done.buffer.as_deref().filter(|_| done.result.is_ok());
         let is_torn = |copy: &[u8]| {
-            let says = Superblock::decode(copy);
-            matches!(says, Err(SuperblockError::Foreign | SuperblockError::Damaged))
+            let decoded = Superblock::decode(copy);
+            matches!(decoded, Err(SuperblockError::Foreign | SuperblockError::Damaged))
                 && copy.iter().any(|&byte| byte != 0)
         };
         copy.is_some_and(is_torn)

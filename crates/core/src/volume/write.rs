@@ -31,9 +31,9 @@ pub(super) async fn drain(handle: VolumeHandle, stripe: StripeIndex) {
         let is_done = write(&handle, stripe, &batch).await.is_ok();
         if !is_done && batch.len() > 1 && !acks_early {
             // Some may succeed alone: a partial write of a lost chunk fails, but must not fail another request's write.
-            for one in batch.chunks(1) {
-                let is_done = write(&handle, stripe, one).await.is_ok();
-                complete_tickets(&handle, one, is_done);
+            for single in batch.chunks(1) {
+                let is_done = write(&handle, stripe, single).await.is_ok();
+                complete_tickets(&handle, single, is_done);
             }
             continue;
         }
@@ -62,7 +62,7 @@ async fn write(handle: &VolumeHandle, stripe: StripeIndex, batch: &[PendingWrite
     let region = handle.with(|state| state.geometry.region_of(stripe));
     persist::mark_dirty(handle, region).await;
     let result = match handle.with(|state| {
-        !state.membership.is_broken && matches!(state.membership.life, VolumePhase::Open | VolumePhase::Stopping)
+        !state.membership.is_broken && matches!(state.membership.phase, VolumePhase::Open | VolumePhase::Stopping)
     }) {
         true => write_announced(handle, stripe, batch).await,
         false => Err(BlockFailure::Io),
@@ -82,7 +82,7 @@ async fn write_announced(
     batch: &[PendingWrite],
 ) -> Result<(), BlockFailure> {
     let (touched, partial) = handle.with(|state| coverage(state, batch));
-    let is_anew = handle.with(|state| {
+    let is_unwritten = handle.with(|state| {
         // More rows are missing than there are parities: too few would be written to read the stripe again. (The volume
         // was started without a member while another one was being rebuilt.)
         if state.membership.missing(stripe).count() > state.shape().parity {
@@ -90,8 +90,8 @@ async fn write_announced(
         }
         Ok(!state.maps.written.get(stripe))
     })?;
-    let mut is_first = None;
-    let rows = if !is_anew {
+    let mut first_version = None;
+    let rows = if !is_unwritten {
         match stripe_write::replace(handle, stripe, batch, touched, partial).await? {
             Some(rows) => rows,
             None => {
@@ -101,14 +101,14 @@ async fn write_announced(
         }
     } else {
         let version = stripe_write::version(handle).await;
-        is_first = Some(version);
+        first_version = Some(version);
         stripe_write::first(handle, stripe, batch, version)
     };
     put::put(handle, stripe, rows, false).await?;
     handle.with(|state| state.maps.note_written(stripe));
     // After a kill the resync finds this first write by its version, if that is not below the `since` of the page on
     // the disks. Otherwise only the page itself records the write, and must be durable before the reply.
-    let needs_page = is_first.is_some_and(|version| {
+    let needs_page = first_version.is_some_and(|version| {
         handle.with(|state| {
             let page = state.geometry.written_page_of(stripe);
             !state.geometry.scheme.has_versions() || version.number() < state.maps.written_sinces[page as usize]

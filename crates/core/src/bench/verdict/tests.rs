@@ -36,9 +36,9 @@ fn record(means: &[f64]) -> BenchRecord {
             let mut result = StepFigures::new(step);
             (result.window, result.is_complete) = (step.time, true);
             let count = (step.time.as_millis_f64() * f64::from(step.depth) / mean) as u64;
-            let told = count.clamp(1, 20_000);
-            for index in 0..told {
-                let latency = Nanos((mean * (0.75 + (index as f64 + 0.5) / told as f64 / 2.0) * 1e6) as u64);
+            let sampled = count.clamp(1, 20_000);
+            for index in 0..sampled {
+                let latency = Nanos((mean * (0.75 + (index as f64 + 0.5) / sampled as f64 / 2.0) * 1e6) as u64);
                 result.add(latency, Nanos(step.time.0 / count * index));
             }
             result.requests = count;
@@ -57,7 +57,7 @@ fn codes(verdict: &BenchVerdict) -> Vec<&'static str> {
 }
 
 #[test]
-fn a_disk_of_7200_rpm_as_it_should_be() {
+fn a_normal_disk_of_7200_rpm_gets_a_normal_verdict() {
     let verdict = judge(&record(&[12.7, 16.9, 26.4, 45.0, 80.0, 150.0, 290.0]), &context(HDD));
     assert_eq!(
         verdict.sentence,
@@ -67,7 +67,7 @@ fn a_disk_of_7200_rpm_as_it_should_be() {
 }
 
 #[test]
-fn each_class_is_told_normal_slow_fast_and_impossible() {
+fn each_class_is_graded_normal_slow_fast_and_impossible() {
     use BenchGrade::{Alike, Fast, Impossible, Normal, Slow};
     let rpm = |rpm| MediumClass::Rotating { rpm: Some(rpm) };
     for (class, mean, grade) in [
@@ -95,7 +95,7 @@ fn each_class_is_told_normal_slow_fast_and_impossible() {
 }
 
 #[test]
-fn what_says_nothing_of_itself_is_called_by_what_it_does() {
+fn a_device_of_unknown_class_is_named_by_its_performance() {
     let sentence = |mean: f64, is_rotational| {
         judge(&record(&[mean]), &BenchContext { is_rotational, ..context(MediumClass::Layered) }).sentence
     };
@@ -114,14 +114,14 @@ fn what_says_nothing_of_itself_is_called_by_what_it_does() {
         let verdict = judge(&record(&[mean]), &context);
         (verdict.grade, verdict.sentence)
     };
-    let (grade, said) = named(8.4, Intermediary::Loop);
+    let (grade, text) = named(8.4, Intermediary::Loop);
     assert_eq!(grade, BenchGrade::Alike);
     let wanted = ": as a disk of 10000 rpm would; no verdict, because the disk is a loop device (a file answers, with whatever lies \
                   below it).";
-    assert!(said.contains(wanted), "{said}");
-    let (grade, said) = named(60.0, Intermediary::NvmeFabrics("tcp".to_owned()));
-    assert!(grade == BenchGrade::Alike && said.contains("slower than a single disk would be; no verdict"), "{said}");
-    assert!(said.contains("NVMe over fabrics (tcp: another host answers)"), "{said}");
+    assert!(text.contains(wanted), "{text}");
+    let (grade, text) = named(60.0, Intermediary::NvmeFabrics("tcp".to_owned()));
+    assert!(grade == BenchGrade::Alike && text.contains("slower than a single disk would be; no verdict"), "{text}");
+    assert!(text.contains("NVMe over fabrics (tcp: another host answers)"), "{text}");
     let budget = |mean| usual_budget(&record(&[mean]), MediumClass::Virtual, true);
     assert_eq!([budget(0.5), budget(9.0)], [BUDGET_FLASH, BUDGET_ROTATING]);
     assert_eq!(usual_budget(&record(&[0.5]), HDD, true), BUDGET_ROTATING);
@@ -140,7 +140,7 @@ fn the_budget_is_kept_by_all_shallower_depths_too() {
 }
 
 #[test]
-fn others_at_the_disk_are_told_and_many_of_them_prevent_a_verdict() {
+fn traffic_of_others_is_reported_and_much_of_it_prevents_a_verdict() {
     let with = |requests, sectors| {
         let mut record = record(&[12.7]);
         record.results[0].others = Some(OthersTraffic { requests, sectors });
@@ -156,7 +156,7 @@ fn others_at_the_disk_are_told_and_many_of_them_prevent_a_verdict() {
 }
 
 #[test]
-fn holes_zeroes_and_memory_are_no_disk() {
+fn figures_of_holes_zeroes_or_memory_get_no_verdict() {
     let ssd = context(MediumClass::SataSsd);
     let judged = |record: &BenchRecord, context| judge(record, &context);
     let plain = record(&[0.1]);
@@ -167,12 +167,12 @@ fn holes_zeroes_and_memory_are_no_disk() {
     let memory = judged(&plain, BenchContext { served_share: Some(0.03), ..ssd.clone() });
     assert_eq!((memory.grade, codes(&memory)), (BenchGrade::Unknown, vec!["memory"]));
     let mut zeroes = record(&[0.1]);
-    (zeroes.results[0].looked_at, zeroes.results[0].zeroes) = (1000, 990);
+    (zeroes.results[0].checked_for_zeroes, zeroes.results[0].zeroes) = (1000, 990);
     let trimmed = judged(&zeroes, BenchContext { is_thin: true, ..ssd });
     assert_eq!((trimmed.grade, codes(&trimmed)), (BenchGrade::Unknown, vec!["zeroes"]));
     assert!(trimmed.warnings[0].words.contains("it takes discards"), "{:?}", trimmed.warnings);
     let mut fresh = record(&[12.7]);
-    (fresh.results[0].looked_at, fresh.results[0].zeroes) = (390, 390);
+    (fresh.results[0].checked_for_zeroes, fresh.results[0].zeroes) = (390, 390);
     let disk = judge(&fresh, &context(HDD));
     assert_eq!(
         (disk.grade, codes(&disk)),
@@ -195,12 +195,12 @@ fn caches_and_controllers_in_between_are_named() {
 }
 
 #[test]
-fn sleep_bursts_clocks_and_queues_without_gain_are_told() {
+fn sleep_bursts_clocks_and_queues_without_gain_are_reported() {
     let mut slept = record(&[12.7]);
     slept.first = Some(Nanos::from_secs(7));
-    let told = judge(&slept, &context(HDD));
-    assert_eq!(codes(&told), ["slept"]);
-    assert!(told.warnings[0].words.contains("the first request took 7.0 s"));
+    let verdict = judge(&slept, &context(HDD));
+    assert_eq!(codes(&verdict), ["slept"]);
+    assert!(verdict.warnings[0].words.contains("the first request took 7.0 s"));
     let mut ssd = record(&[0.1]);
     ssd.first = Some(Nanos::from_millis(12));
     assert_eq!(codes(&judge(&ssd, &context(MediumClass::SataSsd))), ["slept"], "a power state");
@@ -218,33 +218,33 @@ fn sleep_bursts_clocks_and_queues_without_gain_are_told() {
 }
 
 #[test]
-fn places_that_came_again_are_told_whichever_step_met_them() {
-    let told = |which: &[usize]| {
+fn repeated_places_are_reported_whichever_steps_met_them() {
+    let warning = |which: &[usize]| {
         let mut record = record(&[0.5, 0.6, 0.7]);
         which.iter().for_each(|&index| record.results[index].is_repeating = true);
         let verdict = judge(&record, &context(MediumClass::SataSsd));
         verdict.warnings.into_iter().find(|warning| warning.code == "repeating").map(|warning| warning.words)
     };
-    assert_eq!(told(&[]), None);
-    assert!(told(&[0, 1, 2]).unwrap().contains("in random depth 1 and 2 more steps places came again"));
-    assert!(told(&[1, 2]).unwrap().contains("in random depth 2 and one more step places came again"));
-    assert!(told(&[2]).unwrap().contains("in random depth 4 places came again"));
+    assert_eq!(warning(&[]), None);
+    assert!(warning(&[0, 1, 2]).unwrap().contains("in random depth 1 and 2 more steps places came again"));
+    assert!(warning(&[1, 2]).unwrap().contains("in random depth 2 and one more step places came again"));
+    assert!(warning(&[2]).unwrap().contains("in random depth 4 places came again"));
 }
 
 #[test]
-fn a_weak_part_of_the_disk_is_pointed_at() {
+fn a_weak_zone_of_the_disk_is_reported() {
     let mut weak = record(&[12.7]);
     for (index, zone) in weak.zones.iter_mut().enumerate() {
         zone.bytes = 3 << 20;
         zone.time = Nanos::from_millis(if index == 40 { 120 } else { 20 });
     }
-    let told = judge(&weak, &context(HDD));
-    assert_eq!(codes(&told), ["weak-zone"]);
-    assert!(told.warnings[0].words.starts_with("at 63 % of the disk it gave 26 MB/s"), "{:?}", told.warnings);
+    let verdict = judge(&weak, &context(HDD));
+    assert_eq!(codes(&verdict), ["weak-zone"]);
+    assert!(verdict.warnings[0].words.starts_with("at 63 % of the disk it gave 26 MB/s"), "{:?}", verdict.warnings);
 }
 
 #[test]
-fn nothing_known_is_no_verdict_and_says_why() {
+fn without_figures_the_verdict_is_unknown_and_states_the_reason() {
     let mut none = record(&[12.7]);
     none.results.clear();
     for (state, why) in [

@@ -40,8 +40,8 @@ pub async fn find(sampler: &mut Sampler, hammer: Hammer) -> Result<Option<ChunkR
     let block = sampler.device().block;
     let mut search = BoundarySearch { hammer, block, doubt: Doubt::default() };
     let mut boundaries = Vec::new();
-    let anywhere = |sampler: &mut Sampler| sampler.rng.below(hammer.pattern / block) * block;
-    let mut at = anywhere(sampler);
+    let random_place = |sampler: &mut Sampler| sampler.rng.below(hammer.pattern / block) * block;
+    let mut at = random_place(sampler);
     for _ in 0..SEARCHES_MAX {
         let before = search.doubt;
         match search.end_of(sampler, at).await? {
@@ -49,7 +49,7 @@ pub async fn find(sampler: &mut Sampler, hammer: Hammer) -> Result<Option<ChunkR
             // The place waits for all others, or seems to by chance, or an answer on the way was wrong. The search is discarded.
             _ => {
                 search.doubt = before;
-                at = anywhere(sampler);
+                at = random_place(sampler);
                 continue;
             }
         }
@@ -58,14 +58,14 @@ pub async fn find(sampler: &mut Sampler, hammer: Hammer) -> Result<Option<ChunkR
         if boundaries.len() >= BOUNDARIES && !is_one {
             break;
         }
-        at = if boundaries.len() >= BOUNDARIES { anywhere(sampler) } else { boundaries[boundaries.len() - 1] };
+        at = if boundaries.len() >= BOUNDARIES { random_place(sampler) } else { boundaries[boundaries.len() - 1] };
     }
     if boundaries.len() < BOUNDARIES || spacing(&boundaries, hammer.pattern) == hammer.pattern {
         return Ok(None);
     }
     for _ in 0..CORRECTIONS_MAX {
         let bytes = spacing(&boundaries, hammer.pattern);
-        match search.broken(sampler, bytes, boundaries[0] % bytes).await? {
+        match search.boundary_inside(sampler, bytes, boundaries[0] % bytes).await? {
             None => {
                 let confidence = search.doubt.confidence();
                 // A chunk that is rather wrong than right must not be claimed: users build file systems by it.
@@ -151,7 +151,12 @@ impl BoundarySearch {
     }
 
     /// Compares start, middle and end of some chunks; returns a boundary inside of one, if there is any.
-    async fn broken(&mut self, sampler: &mut Sampler, bytes: u64, phase: u64) -> Result<Option<u64>, EarlyEnd> {
+    async fn boundary_inside(
+        &mut self,
+        sampler: &mut Sampler,
+        bytes: u64,
+        phase: u64,
+    ) -> Result<Option<u64>, EarlyEnd> {
         if bytes == self.block {
             return Ok(None);
         }

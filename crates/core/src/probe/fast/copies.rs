@@ -17,7 +17,7 @@ const COLLISIONS: usize = 32;
 /// 32, in one of a hundred).
 const COLLISIONS_MIN: usize = 64;
 /// The confidence at which no more collisions are measured.
-const SURE: f64 = 0.999;
+const CONFIDENCE_WANTED: f64 = 0.999;
 /// Collisions measured, at most.
 const COLLISIONS_MAX: usize = 160;
 /// Pairs of reads, and single reads, by which one disk is recognised.
@@ -25,12 +25,12 @@ const PAIRS: usize = 192;
 /// The log-odds from which on the device counts as one disk: one error in a thousand.
 const ONE_DISK: f64 = 6.9;
 /// A quantile of the pairs' times: if an array is nearly all on one disk, one pair in twenty does not wait.
-const FEW: f64 = 0.05;
+const LOW_QUANTILE: f64 = 0.05;
 /// The smallest device, in bytes, for the test of one disk. On smaller ones seeks take no time, and times of one and of
 /// two reads overlap: they need the tests of patterns.
 const BYTES_MIN: u64 = 1 << 30;
 /// Simulated draws from the times of single reads.
-const IMAGINED: usize = 512;
+const SIMULATED_DRAWS: usize = 512;
 
 /// Determines the copies for a pattern of `pattern` bytes; `None` when there seem to be more than [`COPIES_MAX`]. Only
 /// copies that share the reads can be seen (Denehy et al. 2004, section 2.1).
@@ -41,8 +41,9 @@ pub async fn find(sampler: &mut Sampler, pattern: u64) -> Result<Option<Claim<us
     let mut confidence: f64 = 1.0;
     let mut singles = Vec::new();
     for copies in 1..=COPIES_MAX {
-        let (is_collided, sure) = is_collided(sampler, Drawn::Pattern(pattern), copies + 1, &mut singles).await?;
-        confidence = confidence.min(sure);
+        let (is_collided, collided_confidence) =
+            is_collided(sampler, Drawn::Pattern(pattern), copies + 1, &mut singles).await?;
+        confidence = confidence.min(collided_confidence);
         if is_collided {
             return Ok(Some(Claim::new(copies, confidence)));
         }
@@ -63,16 +64,16 @@ pub async fn is_one_disk(sampler: &mut Sampler) -> Result<Option<f64>, EarlyEnd>
     for _ in 0..PAIRS {
         for (reads, times) in [(2, &mut pairs), (1, &mut singles)] {
             let draw = |sampler: &mut Sampler| {
-                sampler.anywhere(1, reads).into_iter().map(|place| sampler.read(place)).collect()
+                sampler.random_places(1, reads).into_iter().map(|place| sampler.read(place)).collect()
             };
             let done = sampler.run(draw).await?.into_iter().flatten();
             times.push(done.fold(1.0, f64::max).ln());
         }
     }
     let mut odds = f64::MAX;
-    for share in [FEW, UNDISTURBED] {
-        let off = quantile(&pairs, share) - halfway(&singles, 2, share, &mut sampler.rng);
-        let errors = off / (1.3 * spread(&pairs).max(COLLIDED_SPREAD) / (PAIRS as f64).sqrt());
+    for share in [LOW_QUANTILE, UNDISTURBED] {
+        let excess = quantile(&pairs, share) - halfway(&singles, 2, share, &mut sampler.rng);
+        let errors = excess / (1.3 * spread(&pairs).max(COLLIDED_SPREAD) / (PAIRS as f64).sqrt());
         odds = odds.min(errors * errors.abs() / 2.0);
     }
     Ok((odds >= ONE_DISK).then_some(probability(odds.min(DECIDED))))
@@ -112,13 +113,13 @@ async fn is_collided(
         while singles.len() < logs.len() {
             singles.push(longest(sampler, drawn, 1).await?);
         }
-        let off = undisturbed(&logs) - halfway(singles, reads, UNDISTURBED, &mut sampler.rng);
+        let excess = undisturbed(&logs) - halfway(singles, reads, UNDISTURBED, &mut sampler.rng);
         // The error of this quantile is 1.3 times that of a mean.
-        let errors = off.abs() / (1.3 * spread(&logs).max(COLLIDED_SPREAD) / (logs.len() as f64).sqrt());
-        let sure = probability((errors * errors / 2.0).min(DECIDED));
-        let is_enough = off <= 0.0 || logs.len() >= COLLISIONS_MIN;
-        if sure >= SURE && is_enough || logs.len() >= COLLISIONS_MAX {
-            return Ok((off > 0.0, sure));
+        let errors = excess.abs() / (1.3 * spread(&logs).max(COLLIDED_SPREAD) / (logs.len() as f64).sqrt());
+        let confidence = probability((errors * errors / 2.0).min(DECIDED));
+        let is_enough = excess <= 0.0 || logs.len() >= COLLISIONS_MIN;
+        if confidence >= CONFIDENCE_WANTED && is_enough || logs.len() >= COLLISIONS_MAX {
+            return Ok((excess > 0.0, confidence));
         }
     }
 }
@@ -128,14 +129,14 @@ async fn is_collided(
 /// take no time and all is rotation, 0.7: half of its single reads are done at once.
 fn halfway(singles: &[f64], reads: usize, share: f64, rng: &mut Rng) -> f64 {
     let mut any = || singles[rng.below(singles.len() as u64) as usize].exp();
-    let (mut apart, mut together) = (Vec::new(), Vec::new());
-    for _ in 0..IMAGINED {
+    let (mut without_wait, mut with_wait) = (Vec::new(), Vec::new());
+    for _ in 0..SIMULATED_DRAWS {
         let times: Vec<f64> = (0..reads).map(|_| any()).collect();
         let longest = times.iter().copied().fold(0.0, f64::max);
-        apart.push(longest.ln());
-        together.push(longest.max(times[0] + times[1]).ln());
+        without_wait.push(longest.ln());
+        with_wait.push(longest.max(times[0] + times[1]).ln());
     }
-    (quantile(&apart, share) + quantile(&together, share)) / 2.0
+    (quantile(&without_wait, share) + quantile(&with_wait, share)) / 2.0
 }
 
 /// The logarithm of the time until all of `reads` reads of one class are done.
@@ -150,7 +151,7 @@ async fn longest(sampler: &mut Sampler, drawn: Drawn<'_>, reads: usize) -> Resul
             Drawn::Chunks(places, chunks) => (0..reads)
                 .map(|_| {
                     let chunk = chunks[sampler.rng.below(chunks.len() as u64) as usize];
-                    places.anywhere(sampler, chunk)
+                    places.random_block(sampler, chunk)
                 })
                 .collect(),
         };

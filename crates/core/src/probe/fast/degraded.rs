@@ -24,13 +24,13 @@ const FREE_ONE_IN: usize = 4;
 /// Those of [`Sampler::run`].
 pub async fn rebuilt_percent(sampler: &mut Sampler, hammer: Hammer) -> Result<Option<u8>, EarlyEnd> {
     let block = sampler.device().block;
-    let anywhere = |sampler: &mut Sampler| sampler.rng.below((hammer.pattern / block).max(1)) * block;
+    let random_place = |sampler: &mut Sampler| sampler.rng.below((hammer.pattern / block).max(1)) * block;
     let mut late = Vec::new();
     while late.len() < PLACES {
-        let probes: Vec<u64> = (0..PROBES).map(|_| anywhere(sampler)).collect();
+        let probes: Vec<u64> = (0..PROBES).map(|_| random_place(sampler)).collect();
         let mut waited = [0; PROBES];
         for _ in 0..HAMMERS {
-            let at = anywhere(sampler);
+            let at = random_place(sampler);
             for (waited, odds) in waited.iter_mut().zip(hammer.strike(sampler, &[at], &probes).await?) {
                 *waited += usize::from(odds > 0.0);
             }
@@ -39,6 +39,6 @@ pub async fn rebuilt_percent(sampler: &mut Sampler, hammer: Hammer) -> Result<Op
     }
     let waiting = late.iter().filter(|waited| **waited == HAMMERS).count();
     let free = late.iter().filter(|waited| **waited * 2 <= HAMMERS).count();
-    let is_so = waiting >= WAITING_MIN && free * FREE_ONE_IN >= late.len();
-    Ok(is_so.then_some((waiting * 100 / late.len()) as u8))
+    let is_degraded = waiting >= WAITING_MIN && free * FREE_ONE_IN >= late.len();
+    Ok(is_degraded.then_some((waiting * 100 / late.len()) as u8))
 }

@@ -44,7 +44,7 @@ pub async fn find(sampler: &mut Sampler) -> Result<DeviceClassResult, EarlyEnd> 
     for place in everywhere(sampler, SINGLES) {
         let mut first = Some(place);
         let draw = |sampler: &mut Sampler| {
-            let place = first.take().unwrap_or_else(|| sampler.anywhere(1, 1)[0]);
+            let place = first.take().unwrap_or_else(|| sampler.random_places(1, 1)[0]);
             vec![sampler.read(place)]
         };
         times.extend(sampler.run(draw).await?[0]);
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_that_a_busy_machine_holds_up_do_not_make_the_others_memory() {
+    fn reads_delayed_by_a_busy_machine_do_not_make_the_quick_ones_count_as_memory() {
         let times =
             |quick: f64, slow: f64| (0..32).map(|read| if read % 8 == 0 { slow } else { quick }).collect::<Vec<_>>();
         assert_eq!(quick_share(&times(20e3, 8e6)), Some(0.875));

@@ -29,9 +29,9 @@ impl Doubt {
 /// relative to the references of one disk, `spread` their spread. A burst as slow as one disk adds little, because many
 /// places look so anyway; a fast one subtracts much. (A sequential probability ratio test, Wald 1945, against a mixture.)
 pub fn of_stride(log_ratio: f64, spread: f64) -> f64 {
-    let one = density(log_ratio.min(0.0), 0.0, spread);
+    let one_disk = density(log_ratio.min(0.0), 0.0, spread);
     let shared = density(log_ratio.max(SHARED_LOG), SHARED_LOG, SHARED_SPREAD);
-    (one / (ALIKE_SHARE * one + (1.0 - ALIKE_SHARE) * shared)).ln()
+    (one_disk / (ALIKE_SHARE * one_disk + (1.0 - ALIKE_SHARE) * shared)).ln()
 }
 
 /// A normal density, with a share of stray values.
@@ -44,8 +44,8 @@ fn density(value: f64, mean: f64, spread: f64) -> f64 {
 pub fn of_probe(done_before: f64) -> f64 {
     let late = ((1.0 - EARLY_TOGETHER) / LATE_APART).ln();
     let early = (EARLY_TOGETHER / (1.0 - LATE_APART)).ln();
-    let way = ((done_before - EARLY_TO) / (LATE_FROM - EARLY_TO)).clamp(0.0, 1.0);
-    early + way * (late - early)
+    let lateness = ((done_before - EARLY_TO) / (LATE_FROM - EARLY_TO)).clamp(0.0, 1.0);
+    early + lateness * (late - early)
 }
 
 #[cfg(test)]
@@ -55,7 +55,7 @@ mod tests {
     use crate::rng::Rng;
 
     #[test]
-    fn a_fast_burst_says_more_than_a_slow_one() {
+    fn a_fast_burst_is_stronger_evidence_than_a_slow_one() {
         let (slow, fast) = (of_stride(0.0, 0.08), of_stride(-0.6, 0.08));
         assert!((0.4..=-ALIKE_SHARE.ln()).contains(&slow), "{slow}");
         assert!((-4.5..-2.5).contains(&fast), "{fast}");
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn the_test_errs_as_seldom_as_it_says() {
+    fn the_sequential_test_errs_no_more_often_than_it_claims() {
         let (mut rng, spread, trials) = (Rng::new(1), 0.09, 4000);
         let mut normal = || (0..12).map(|_| rng.uniform()).sum::<f64>() - 6.0;
         let mut wrong = [0; 2];
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn probes_are_late_or_early_or_say_nothing() {
+    fn probes_are_late_or_early_or_give_little_evidence() {
         assert!((2.9..3.0).contains(&of_probe(1.0)) && (-3.9..-3.8).contains(&of_probe(0.2)));
         assert!(of_probe(0.74).abs() < 0.5);
     }

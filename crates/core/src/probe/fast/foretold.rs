@@ -18,7 +18,7 @@ const LOOKS: [usize; 5] = [16, 32, 64, 128, 256];
 const FLASH_LOOKS: [usize; 2] = [6, 12];
 /// The log-odds at which the layout is confirmed: one wrong answer in a thousand. More would take more reads than all
 /// steps before.
-const BORNE_OUT: f64 = 6.9;
+const CONFIRMED: f64 = 6.9;
 /// Reads of different classes in one draw, at most.
 const READS_MAX: usize = 6;
 /// Reads of one class per copy, at most, compared with as many of different classes.
@@ -38,15 +38,15 @@ const ALL_BURSTS: usize = 6;
 /// Reads per disk in these bursts, and reads of a burst in total, at most.
 const ALL_READS: (usize, usize) = (8, 256);
 /// Simulated draws from the times of single reads.
-const IMAGINED: usize = 512;
+const SIMULATED_DRAWS: usize = 512;
 
 /// The result of the check.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Foretold {
+pub enum CheckOutcome {
     /// The predictions were right, with this confidence for all claims about the array.
     Confirmed {
         /// The confidence, 0.5 to 1.
-        sure: f64,
+        confidence: f64,
     },
     /// The predictions were wrong.
     Contradicted,
@@ -56,7 +56,7 @@ pub enum Foretold {
 
 /// The layout that is to be checked.
 #[derive(Clone, Copy, Debug)]
-pub struct Answer<'a> {
+pub struct CheckedLayout<'a> {
     /// The kind of burst, with the device class.
     pub burst: Burst,
     /// Where the chunks are.
@@ -77,19 +77,19 @@ pub struct Answer<'a> {
 ///
 /// # Errors
 /// Those of [`Sampler::run`].
-pub async fn check(sampler: &mut Sampler, answer: Answer<'_>) -> Result<Foretold, EarlyEnd> {
-    let count = answer.classes.iter().max().map_or(0, |most| most + 1);
+pub async fn check(sampler: &mut Sampler, checked: CheckedLayout<'_>) -> Result<CheckOutcome, EarlyEnd> {
+    let count = checked.classes.iter().max().map_or(0, |most| most + 1);
     let members: Vec<Vec<usize>> = (0..count)
-        .filter(|class| Some(*class) != answer.lost)
-        .map(|class| (0..answer.classes.len()).filter(|&chunk| answer.classes[chunk] == class).collect())
+        .filter(|class| Some(*class) != checked.lost)
+        .map(|class| (0..checked.classes.len()).filter(|&chunk| checked.classes[chunk] == class).collect())
         .collect();
     if members.len() < 2 {
         // A single class allows no prediction.
-        return Ok(Foretold::Confirmed { sure: 0.5 });
+        return Ok(CheckOutcome::Confirmed { confidence: 0.5 });
     }
-    let (mut draws, mut odds) = (Draws { members, ..Draws::new(answer) }, 0.0);
+    let (mut draws, mut odds) = (Draws { members, ..Draws::new(checked) }, 0.0);
     if !draws.is_flash() && draws.is_limited(sampler).await? {
-        return Ok(Foretold::Limited);
+        return Ok(CheckOutcome::Limited);
     }
     let looks = if draws.is_flash() { &FLASH_LOOKS[..] } else { &LOOKS[..] };
     for &look in looks {
@@ -97,16 +97,20 @@ pub async fn check(sampler: &mut Sampler, answer: Answer<'_>) -> Result<Foretold
             draws.draw(sampler).await?;
         }
         odds = draws.odds(sampler);
-        if odds >= BORNE_OUT || odds <= -APART {
+        if odds >= CONFIRMED || odds <= -APART {
             break;
         }
     }
-    Ok(if odds > 0.0 { Foretold::Confirmed { sure: probability(odds.min(BORNE_OUT)) } } else { Foretold::Contradicted })
+    Ok(if odds > 0.0 {
+        CheckOutcome::Confirmed { confidence: probability(odds.min(CONFIRMED)) }
+    } else {
+        CheckOutcome::Contradicted
+    })
 }
 
 /// The draws so far; all times are logarithms.
 struct Draws<'a> {
-    answer: Answer<'a>,
+    checked: CheckedLayout<'a>,
     /// The chunks of each class that is drawn.
     members: Vec<Vec<usize>>,
     singles: Vec<f64>,
@@ -119,36 +123,36 @@ struct Draws<'a> {
 }
 
 impl<'a> Draws<'a> {
-    fn new(answer: Answer<'a>) -> Draws<'a> {
+    fn new(checked: CheckedLayout<'a>) -> Draws<'a> {
         let (members, singles, apart, longer, together) = Default::default();
-        Draws { answer, members, singles, apart, longer, together }
+        Draws { checked, members, singles, apart, longer, together }
     }
 
     fn is_flash(&self) -> bool {
-        self.answer.burst.device_class != DeviceClass::Disks
+        self.checked.burst.device_class != DeviceClass::Disks
     }
 
     async fn draw(&mut self, sampler: &mut Sampler) -> Result<(), EarlyEnd> {
         if self.is_flash() {
             let class = sampler.rng.below(self.members.len() as u64) as usize;
-            let one = self.bursting(sampler, Some(class)).await?;
-            let all = self.bursting(sampler, None).await?;
-            self.together.push(one - all);
+            let one_class = self.burst_time(sampler, Some(class)).await?;
+            let all_classes = self.burst_time(sampler, None).await?;
+            self.together.push(one_class - all_classes);
             return Ok(());
         }
-        let drawn = self.different(sampler, READS_MAX);
+        let drawn = self.draw_different(sampler, READS_MAX);
         let far_apart = self.time(sampler, &drawn, false).await?;
         self.apart.push(far_apart);
-        if !self.answer.is_settled {
+        if !self.checked.is_settled {
             self.longer.push(far_apart - self.time(sampler, &drawn, true).await?);
         }
-        let single = self.different(sampler, 1);
+        let single = self.draw_different(sampler, 1);
         self.singles.push(self.time(sampler, &single, false).await?);
         let reads = CLASS_READS.min(self.members.len());
-        let different = self.different(sampler, reads);
-        let one = &self.members[sampler.rng.below(self.members.len() as u64) as usize];
-        let any = |_| one[sampler.rng.below(one.len() as u64) as usize];
-        let same: Vec<usize> = (0..reads * self.answer.copies).map(any).collect();
+        let different = self.draw_different(sampler, reads);
+        let class_chunks = &self.members[sampler.rng.below(self.members.len() as u64) as usize];
+        let any = |_| class_chunks[sampler.rng.below(class_chunks.len() as u64) as usize];
+        let same: Vec<usize> = (0..reads * self.checked.copies).map(any).collect();
         let same = self.time(sampler, &same, false).await?;
         self.together.push(same - self.time(sampler, &different, false).await?);
         Ok(())
@@ -158,63 +162,65 @@ impl<'a> Draws<'a> {
     /// class with that work, by more than ln(classes) / 2 + [`TOGETHER_LOG`] in logarithms.
     async fn is_limited(&self, sampler: &mut Sampler) -> Result<bool, EarlyEnd> {
         let classes = self.members.len();
-        let each = ALL_READS.0.min(ALL_READS.1 / (classes * self.answer.copies)).max(2) * self.answer.copies;
+        let each = ALL_READS.0.min(ALL_READS.1 / (classes * self.checked.copies)).max(2) * self.checked.copies;
         let mut longer = Vec::new();
         for _ in 0..ALL_BURSTS {
-            let one = sampler.rng.below(classes as u64) as usize;
+            let class = sampler.rng.below(classes as u64) as usize;
             let any = |sampler: &mut Sampler, class: usize| {
                 self.members[class][sampler.rng.below(self.members[class].len() as u64) as usize]
             };
-            let one: Vec<usize> = (0..each).map(|_| any(sampler, one)).collect();
-            let all: Vec<usize> = (0..each * classes).map(|read| any(sampler, read % classes)).collect();
+            let one_class: Vec<usize> = (0..each).map(|_| any(sampler, class)).collect();
+            let all_classes: Vec<usize> = (0..each * classes).map(|read| any(sampler, read % classes)).collect();
             // Of so many reads one is always late.
-            let one = time_reached(&self.done(sampler, &one, false).await?).map_or(0.0, f64::ln) + (each as f64).ln();
-            let all_done = self.done(sampler, &all, false).await?;
-            longer.push(time_reached(&all_done).map_or(0.0, f64::ln) + (all.len() as f64).ln() - one);
+            let one_time =
+                time_reached(&self.done(sampler, &one_class, false).await?).map_or(0.0, f64::ln) + (each as f64).ln();
+            let all_done = self.done(sampler, &all_classes, false).await?;
+            longer.push(time_reached(&all_done).map_or(0.0, f64::ln) + (all_classes.len() as f64).ln() - one_time);
         }
         Ok(median(&longer) > (classes as f64).ln() / 2.0 + TOGETHER_LOG)
     }
 
     /// The log-odds of the weakest prediction.
     fn odds(&self, sampler: &mut Sampler) -> f64 {
-        let normal = |off: f64, error: f64| (off / error.max(1e-9)).powi(2) / 2.0 * off.signum();
-        let above = |values: &[f64], from: f64| {
+        let normal = |deviation: f64, error: f64| (deviation / error.max(1e-9)).powi(2) / 2.0 * deviation.signum();
+        let odds_above = |values: &[f64], from: f64| {
             let found = Trimmed::of(values);
             normal(found.mean - from, found.error)
         };
-        let mut odds = above(&self.together, TOGETHER_LOG);
-        if !self.longer.is_empty() && !self.answer.is_shared {
-            odds = odds.min(-above(&self.longer, STRIPE_LOG));
+        let mut odds = odds_above(&self.together, TOGETHER_LOG);
+        if !self.longer.is_empty() && !self.checked.is_shared {
+            odds = odds.min(-odds_above(&self.longer, STRIPE_LOG));
         }
-        if !self.apart.is_empty() && !self.answer.is_shared {
+        if !self.apart.is_empty() && !self.checked.is_shared {
             let reads = READS_MAX.min(self.members.len());
             let mut any = || self.singles[sampler.rng.below(self.singles.len() as u64) as usize];
-            let longest = (0..IMAGINED).map(|_| (0..reads).map(|_| any()).fold(f64::MIN, f64::max)).collect::<Vec<_>>();
-            let (apart, imagined, single) =
+            let longest =
+                (0..SIMULATED_DRAWS).map(|_| (0..reads).map(|_| any()).fold(f64::MIN, f64::max)).collect::<Vec<_>>();
+            let (apart, simulated, single) =
                 (Trimmed::of(&self.apart), Trimmed::of(&longest), Trimmed::of(&self.singles));
-            odds = odds.min(normal(WAIT_LOG - (apart.mean - imagined.mean), apart.error.hypot(single.error)));
+            odds = odds.min(normal(WAIT_LOG - (apart.mean - simulated.mean), apart.error.hypot(single.error)));
         }
         odds
     }
 
     /// One chunk of each of `count` different classes, or of all.
-    fn different(&self, sampler: &mut Sampler, count: usize) -> Vec<usize> {
+    fn draw_different(&self, sampler: &mut Sampler, count: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.members.len()).collect();
         let mut drawn = Vec::new();
         while drawn.len() < count && !order.is_empty() {
-            let own = &self.members[order.swap_remove(sampler.rng.below(order.len() as u64) as usize)];
-            drawn.push(own[sampler.rng.below(own.len() as u64) as usize]);
+            let class_chunks = &self.members[order.swap_remove(sampler.rng.below(order.len() as u64) as usize)];
+            drawn.push(class_chunks[sampler.rng.below(class_chunks.len() as u64) as usize]);
         }
         drawn
     }
 
     /// The logarithm of the time of a burst that saturates flash, on one class or on all.
-    async fn bursting(&self, sampler: &mut Sampler, class: Option<usize>) -> Result<f64, EarlyEnd> {
+    async fn burst_time(&self, sampler: &mut Sampler, class: Option<usize>) -> Result<f64, EarlyEnd> {
         let any = |_| {
             let class = class.unwrap_or_else(|| sampler.rng.below(self.members.len() as u64) as usize);
             self.members[class][sampler.rng.below(self.members[class].len() as u64) as usize]
         };
-        let chunks: Vec<usize> = (0..self.answer.burst.count).map(any).collect();
+        let chunks: Vec<usize> = (0..self.checked.burst.count).map(any).collect();
         self.time(sampler, &chunks, false).await
     }
 
@@ -225,14 +231,14 @@ impl<'a> Draws<'a> {
 
     /// The times at which these reads are done, in nanoseconds.
     async fn done(&self, sampler: &mut Sampler, chunks: &[usize], is_one_pattern: bool) -> Result<Vec<f64>, EarlyEnd> {
-        let places = self.answer.places;
+        let places = self.checked.places;
         let draw = |sampler: &mut Sampler| {
-            let one = sampler.rng.below(places.patterns(sampler));
+            let pattern = sampler.rng.below(places.patterns(sampler));
             let mut reads = Vec::new();
             for &chunk in chunks {
                 let at = match is_one_pattern {
-                    true => places.of_pattern(sampler, one, chunk),
-                    false => places.anywhere(sampler, chunk),
+                    true => places.of_pattern(sampler, pattern, chunk),
+                    false => places.random_block(sampler, chunk),
                 };
                 reads.push(sampler.read(at));
             }

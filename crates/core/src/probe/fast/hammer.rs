@@ -21,7 +21,7 @@ use crate::units::Nanos;
 /// away as the probes.
 const BAND_SHARE: u64 = 10;
 /// Where probes begin behind the hammer, as a range of shares of the device.
-const FAR: (f64, f64) = (0.35, 0.45);
+const PROBE_DISTANCE: (f64, f64) = (0.35, 0.45);
 /// Probes follow after this share of one request's time, so that the disk is busy then.
 const DELAY_SHARE: f64 = 0.5;
 
@@ -60,9 +60,9 @@ impl Hammer {
         let patterns = device.bytes / self.pattern - 1;
         let band = (patterns / BAND_SHARE).max(2 * self.count as u64).min(patterns / 4);
         let first = sampler.rng.below(patterns / 2 - band + 1);
-        let (from, to) = FAR;
-        let far = first + band + ((from + (to - from) * sampler.rng.uniform()) * patterns as f64) as u64;
-        let far_band = band.min(patterns - far);
+        let (from, to) = PROBE_DISTANCE;
+        let probe_start = first + band + ((from + (to - from) * sampler.rng.uniform()) * patterns as f64) as u64;
+        let probe_band = band.min(patterns - probe_start);
         let draw = |sampler: &mut Sampler| {
             let mut requests = Vec::new();
             // Upwards, so that an elevator passes them all before it reaches the probes.
@@ -75,7 +75,7 @@ impl Hammer {
                 }
             }
             for place in probes {
-                let pattern = far + sampler.rng.below(far_band.max(1));
+                let pattern = probe_start + sampler.rng.below(probe_band.max(1));
                 let offset = pattern * self.pattern + place % self.pattern;
                 requests.push(ProbeRequest { at: self.delay, ..sampler.read(offset.min(device.bytes - device.block)) });
             }

@@ -38,8 +38,8 @@ pub async fn near_wait(sampler: &mut Sampler, copies: usize) -> Result<f64, Earl
             logs.push(longest(sampler, band, 2).await? - single);
         }
         let found = Trimmed::of(&logs);
-        let off = found.mean - COLLIDED_LOG;
-        let odds = (off / found.error.max(1e-9)).powi(2).min(2.0 * DECIDED) / 2.0 * off.signum();
+        let excess = found.mean - COLLIDED_LOG;
+        let odds = (excess / found.error.max(1e-9)).powi(2).min(2.0 * DECIDED) / 2.0 * excess.signum();
         if odds.abs() >= APART || logs.len() >= PAIRS.1 {
             return Ok(odds);
         }
@@ -48,7 +48,7 @@ pub async fn near_wait(sampler: &mut Sampler, copies: usize) -> Result<f64, Earl
 
 async fn longest(sampler: &mut Sampler, band: u64, reads: usize) -> Result<f64, EarlyEnd> {
     let draw = |sampler: &mut Sampler| {
-        sampler.within(band, NEAR_SHARE, reads).into_iter().map(|place| sampler.read(place)).collect()
+        sampler.random_places_in(band, NEAR_SHARE, reads).into_iter().map(|place| sampler.read(place)).collect()
     };
     let done = sampler.run(draw).await?.into_iter().flatten();
     Ok(done.fold(1.0, f64::max).ln())
@@ -58,7 +58,7 @@ async fn longest(sampler: &mut Sampler, band: u64, reads: usize) -> Result<f64, 
 ///
 /// # Errors
 /// Those of [`Sampler::run`].
-pub async fn starts(sampler: &mut Sampler, pace: f64, sure: f64) -> Result<Option<Claim<Vec<u64>>>, EarlyEnd> {
+pub async fn starts(sampler: &mut Sampler, pace: f64, odds: f64) -> Result<Option<Claim<Vec<u64>>>, EarlyEnd> {
     let bytes = sampler.device().bytes;
     let (mut starts, mut doubt) = (vec![0], Doubt::default());
     while starts.len() < DISKS_MAX {
@@ -81,15 +81,15 @@ pub async fn starts(sampler: &mut Sampler, pace: f64, sure: f64) -> Result<Optio
         }
         starts.push(high.div_ceil(PRECISION) * PRECISION);
     }
-    let confidence = doubt.confidence().min(probability(sure));
+    let confidence = doubt.confidence().min(probability(odds));
     Ok((starts.len() > 1 && confidence > 0.5).then(|| Claim::new(starts, confidence)))
 }
 
-/// Whether a read at `there` waits for reads from `at` on.
+/// Whether a read at `other` waits for reads from `at` on.
 async fn is_together(
     sampler: &mut Sampler,
     at: u64,
-    there: u64,
+    other: u64,
     pace: f64,
     doubt: &mut Doubt,
 ) -> Result<bool, EarlyEnd> {
@@ -103,7 +103,7 @@ async fn is_together(
                 let place = place + sampler.rng.below(band / HAMMER_READS as u64 / 2);
                 reads.push(sampler.read(place / device.block * device.block));
             }
-            let last = (there / device.block * device.block).min(device.bytes - device.block);
+            let last = (other / device.block * device.block).min(device.bytes - device.block);
             reads.push(ProbeRequest { at: Nanos((pace / 2.0) as u64), ..sampler.read(last) });
             reads
         };

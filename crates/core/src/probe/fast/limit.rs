@@ -48,16 +48,16 @@ pub async fn refuse(
 pub async fn hides_disks(sampler: &mut Sampler) -> Result<bool, EarlyEnd> {
     let [mut scattered, mut side_by_side, mut half] = [const { Vec::new() }; 3];
     for _ in 0..BURSTS {
-        scattered.push(time(sampler, |sampler| sampler.anywhere(1, READS)).await?);
-        side_by_side.push(time(sampler, |sampler| beside(sampler, READS)).await?);
-        half.push(time(sampler, |sampler| beside(sampler, READS / 2)).await?);
+        scattered.push(time(sampler, |sampler| sampler.random_places(1, READS)).await?);
+        side_by_side.push(time(sampler, |sampler| adjacent(sampler, READS)).await?);
+        half.push(time(sampler, |sampler| adjacent(sampler, READS / 2)).await?);
     }
     let all = median(&side_by_side);
     Ok(all > SIDE_BY_SIDE * median(&scattered) && all > TWICE * median(&half))
 }
 
 /// The places of `count` adjacent blocks, beginning at a random one.
-fn beside(sampler: &mut Sampler, count: usize) -> Vec<u64> {
+fn adjacent(sampler: &mut Sampler, count: usize) -> Vec<u64> {
     let block = sampler.device().block;
     let last = sampler.device().bytes / block - count as u64;
     let first = sampler.rng.below(last.max(1));

@@ -51,28 +51,28 @@ pub async fn find(sampler: &mut Sampler, members: MemberClasses<'_>) -> Result<V
         }
     }
     let screened: Vec<f64> = logs.iter().map(|logs| median(logs)).collect();
-    let others = |class: &usize| Some(*class) != members.lost;
+    let is_compared = |class: &usize| Some(*class) != members.lost;
     // Of two classes the faster one is the standard: a disk is slow more often than fast.
-    let middle = median_low(&(0..count).filter(others).map(|class| screened[class]).collect::<Vec<_>>());
+    let middle = median_low(&(0..count).filter(is_compared).map(|class| screened[class]).collect::<Vec<_>>());
     let (suspects, trusted): (Vec<usize>, Vec<usize>) =
-        (0..count).filter(others).partition(|class| (screened[*class] - middle).abs() > ODD_SUSPECTED);
+        (0..count).filter(is_compared).partition(|class| (screened[*class] - middle).abs() > ODD_SUSPECTED);
     let mut times: Vec<ClassTime> =
         screened.iter().map(|log| ClassTime { factor: (log - middle).exp(), odds: None }).collect();
     for suspect in &suspects {
-        let asked = suspects.len();
-        times[*suspect] = confirmed(sampler, &members, *suspect, &trusted, asked).await?;
+        let suspect_count = suspects.len();
+        times[*suspect] = confirmed(sampler, &members, *suspect, &trusted, suspect_count).await?;
     }
     Ok(times)
 }
 
-/// Measures one class against the trusted ones, in turn, until it is certain whether it is like them; `asked` classes
-/// are under suspicion.
+/// Measures one class against the trusted ones, in turn, until it is certain whether it is like them; `suspect_count`
+/// classes are under suspicion.
 async fn confirmed(
     sampler: &mut Sampler,
     members: &MemberClasses<'_>,
     suspect: usize,
     trusted: &[usize],
-    asked: usize,
+    suspect_count: usize,
 ) -> Result<ClassTime, EarlyEnd> {
     let mut differences = Vec::new();
     let mut time = ClassTime { factor: 1.0, odds: None };
@@ -86,11 +86,11 @@ async fn confirmed(
             let difference = first.zip(second).map_or(0.0, |(first, second)| first - second);
             differences.push(if pair % 2 == 0 { difference } else { -difference });
         }
-        let off = Trimmed::of(&differences);
-        let odds = off.log_odds(ODD_SAME) - ODD_PRIOR - ((asked * LOOKS.len()) as f64).ln();
-        let is_odd = off.mean.abs() > ODD_MIN && odds >= ODD_DECIDED;
-        time = ClassTime { factor: off.mean.exp(), odds: is_odd.then_some(odds.min(DECIDED)) };
-        if odds >= DECIDED || off.mean.abs() + ODD_DISMISSED * off.error < ODD_MIN {
+        let deviation = Trimmed::of(&differences);
+        let odds = deviation.log_odds(ODD_SAME) - ODD_PRIOR - ((suspect_count * LOOKS.len()) as f64).ln();
+        let is_odd = deviation.mean.abs() > ODD_MIN && odds >= ODD_DECIDED;
+        time = ClassTime { factor: deviation.mean.exp(), odds: is_odd.then_some(odds.min(DECIDED)) };
+        if odds >= DECIDED || deviation.mean.abs() + ODD_DISMISSED * deviation.error < ODD_MIN {
             break;
         }
     }
@@ -100,13 +100,13 @@ async fn confirmed(
 /// The logarithm of the pace of one burst on a class; `None` if too few requests succeeded.
 async fn pace(sampler: &mut Sampler, members: &MemberClasses<'_>, class: usize) -> Result<Option<f64>, EarlyEnd> {
     let MemberClasses { burst, places, classes, .. } = *members;
-    let own: Vec<usize> = (0..classes.len()).filter(|&chunk| classes[chunk] == class).collect();
+    let class_chunks: Vec<usize> = (0..classes.len()).filter(|&chunk| classes[chunk] == class).collect();
     let draw = |sampler: &mut Sampler| {
         let mut reads = Vec::new();
         for start in sampler.places(places.pattern, places.pattern - sampler.device().block, burst.count) {
-            let chunk = own[sampler.rng.below(own.len() as u64) as usize];
+            let chunk = class_chunks[sampler.rng.below(class_chunks.len() as u64) as usize];
             let pattern = start / places.pattern * places.pattern;
-            let place = places.some(sampler, chunk);
+            let place = places.random_offset(sampler, chunk);
             reads.push(sampler.read(pattern + place));
         }
         reads

@@ -32,7 +32,7 @@ use super::known::{Claim, DeviceClass, KnownArray, ProbeFinding, ProbeStage, Unm
 use super::library::{self, LayoutFit};
 use crate::layout::LayoutKind;
 use evidence::probability;
-use foretold::{Answer, Foretold};
+use foretold::{CheckOutcome, CheckedLayout};
 use hammer::Hammer;
 use layout::Classes;
 use layout::mirrors::MirrorDisks;
@@ -56,17 +56,17 @@ pub struct ProbeOptions {
 }
 
 /// Claims that the last check supports with a lower probability than this, three to one, are taken back.
-const BORNE_OUT_MIN: f64 = 0.75;
+const SUPPORT_MIN: f64 = 0.75;
 /// The greatest confidence of claims that were not checked before the budget ended.
 const UNCHECKED: f64 = 0.9;
 /// The greatest confidence that an array has one class: then the only prediction is that all reads wait. Among arrays that
 /// were made to surprise, one in fifteen that seemed so was something else (two disks left of four; a limit; a cache).
 const ONE_CLASS: f64 = 0.98;
 /// The greatest confidence of claims that contradict each other or are not tested.
-const UNBORNE: f64 = 0.5;
+const UNSUPPORTED: f64 = 0.5;
 /// If no multiple of the pattern had room, the last check must distinguish a stripe from a pattern: it can from this
 /// many classes on.
-const FORETOLD_CLASSES_MIN: usize = 4;
+const STRIPE_CLASSES_MIN: usize = 4;
 /// A mirror that is slower than the others by this factor may have lost its copies: one disk takes twice as long as a
 /// pair, less what a better order saves.
 const LOST_COPY_MIN: f64 = 1.4;
@@ -87,13 +87,13 @@ pub fn fast(device: ProbedDevice, options: ProbeOptions) -> Prober<KnownArray> {
 
 async fn steps(bench: ProbeIo<KnownArray>, options: ProbeOptions) -> Result<(), Spent> {
     let mut sampler = Sampler::new(bench, options.seed);
-    match all(&mut sampler, options).await {
+    match reading_steps(&mut sampler, options).await {
         Err(EarlyEnd::Spent) => {
             sampler.note(|known| cap(known, UNCHECKED));
             return Err(Spent);
         }
         Err(EarlyEnd::Unmeasurable(why)) => sampler.note(|known| known.unmeasurable = Some(why)),
-        Ok(()) if options.allows_writes => match writes::tell_level(&mut sampler).await {
+        Ok(()) if options.allows_writes => match writes::find_level(&mut sampler).await {
             Err(EarlyEnd::Spent) => return Err(Spent),
             Err(EarlyEnd::Unmeasurable(why)) => sampler.note(|known| known.unmeasurable = Some(why)),
             Ok(()) => {}
@@ -104,32 +104,32 @@ async fn steps(bench: ProbeIo<KnownArray>, options: ProbeOptions) -> Result<(), 
     Ok(())
 }
 
-async fn all(sampler: &mut Sampler, options: ProbeOptions) -> Result<(), EarlyEnd> {
+async fn reading_steps(sampler: &mut Sampler, options: ProbeOptions) -> Result<(), EarlyEnd> {
     if sampler.device().depth == 1 {
         return Err(EarlyEnd::Unmeasurable(Unmeasurable::Serial));
     }
-    let answer = device_class::find(sampler).await?;
-    sampler.note(|known| known.device_class = Some(Claim::new(answer.device_class, probability(thresholds::DECIDED))));
-    let count = match answer.device_class {
+    let result = device_class::find(sampler).await?;
+    sampler.note(|known| known.device_class = Some(Claim::new(result.device_class, probability(thresholds::DECIDED))));
+    let count = match result.device_class {
         DeviceClass::Disks => thresholds::BURST_MIN,
         DeviceClass::Flash { depth } => depth,
     };
-    if answer.device_class == DeviceClass::Disks
-        && let Some(sure) = copies::is_one_disk(sampler).await?
+    if result.device_class == DeviceClass::Disks
+        && let Some(confidence) = copies::is_one_disk(sampler).await?
     {
-        limit::refuse(sampler, answer.device_class, answer.response, answer.response).await?;
-        let sure = sure.min(ONE_CLASS);
+        limit::refuse(sampler, result.device_class, result.response, result.response).await?;
+        let confidence = confidence.min(ONE_CLASS);
         let block = sampler.device().block;
         sampler.note(|known| {
-            known.pattern_bytes = Some(Claim::new(block, sure));
-            known.copies = Some(Claim::new(1, sure));
+            known.pattern_bytes = Some(Claim::new(block, confidence));
+            known.copies = Some(Claim::new(1, confidence));
         });
-        note_classes(sampler, &[0], 1, sure);
+        note_classes(sampler, &[0], 1, confidence);
         return Ok(());
     }
     sampler.begin(ProbeStage::Pattern);
-    let burst = Burst { device_class: answer.device_class, count };
-    let pattern = pattern::find(sampler, burst, answer.response, options.pattern_bytes_max).await?;
+    let burst = Burst { device_class: result.device_class, count };
+    let pattern = pattern::find(sampler, burst, result.response, options.pattern_bytes_max).await?;
     let Some(mut pattern) = pattern else {
         let bytes_max = pattern::stride_max(sampler, burst).min(options.pattern_bytes_max);
         return Err(EarlyEnd::Unmeasurable(Unmeasurable::NoPattern { bytes_max }));
@@ -162,14 +162,15 @@ async fn all(sampler: &mut Sampler, options: ProbeOptions) -> Result<(), EarlyEn
         }
         return Ok(());
     }
-    let hammer = Hammer::new(pattern.bytes, copies, answer.response, &pattern.yardstick);
+    let hammer = Hammer::new(pattern.bytes, copies, result.response, &pattern.yardstick);
     let (pattern_bytes, stride_max) = (pattern.bytes, pattern.stride_max);
     chunks(sampler, pattern, hammer, copies).await?;
-    let is_untold = sampler.is_known(|known| known.chunk_bytes.is_none()) && answer.device_class == DeviceClass::Disks;
-    if is_untold && limit::hides_disks(sampler).await? {
+    let lacks_chunks =
+        sampler.is_known(|known| known.chunk_bytes.is_none()) && result.device_class == DeviceClass::Disks;
+    if lacks_chunks && limit::hides_disks(sampler).await? {
         return Err(take_back(sampler, Unmeasurable::Limited));
     }
-    if is_untold
+    if lacks_chunks
         && copies == 1
         && let Some(percent) = degraded::rebuilt_percent(sampler, hammer).await?
     {
@@ -181,9 +182,9 @@ async fn all(sampler: &mut Sampler, options: ProbeOptions) -> Result<(), EarlyEn
         if known.chunk_bytes.is_some() {
             return;
         }
-        match answer.device_class {
+        match result.device_class {
             // An array with several classes has several chunks, so the pattern or the lack of chunks is wrong.
-            DeviceClass::Disks => cap(known, UNBORNE),
+            DeviceClass::Disks => cap(known, UNSUPPORTED),
             // On flash, a pattern without chunks is how one drive lays out its own dies.
             DeviceClass::Flash { .. } => known.pattern_bytes = None,
         }
@@ -221,7 +222,7 @@ async fn chunks(sampler: &mut Sampler, pattern: PatternResult, hammer: Hammer, c
         });
     };
     // The claim is tested only against itself, until a layout of these chunks is found.
-    note_chunk(sampler, chunk.confidence.min(UNBORNE));
+    note_chunk(sampler, chunk.confidence.min(UNSUPPORTED));
     sampler.begin(ProbeStage::Layout);
     let mut places = Places { chunk, pattern: pattern.bytes };
     let Some(mut found) = layout::find(sampler, hammer, places, copies).await? else {
@@ -252,7 +253,7 @@ async fn chunks(sampler: &mut Sampler, pattern: PatternResult, hammer: Hammer, c
         });
     }
     sampler.begin(ProbeStage::Check);
-    let answer = Answer {
+    let checked = CheckedLayout {
         burst: pattern.yardstick.burst,
         places,
         classes: &found.classes,
@@ -261,7 +262,7 @@ async fn chunks(sampler: &mut Sampler, pattern: PatternResult, hammer: Hammer, c
         is_shared,
         is_settled: true,
     };
-    borne_out(sampler, answer, pattern.stride_max).await?;
+    check_layout(sampler, checked, pattern.stride_max).await?;
     sampler.begin(ProbeStage::Members);
     member_times(sampler, pattern.yardstick.burst, places, &found, copies).await
 }
@@ -282,74 +283,78 @@ async fn member_times(
     let is_even = sizes.iter().all(|size| *size == sizes[0]);
     let mut findings = Vec::new();
     for (class, &ClassTime { factor, odds }) in times.iter().enumerate() {
-        let Some(mut sure) = odds.map(probability) else { continue };
+        let Some(mut finding_confidence) = odds.map(probability) else { continue };
         let is_lost_copy = copies > 1 && factor >= LOST_COPY_MIN;
         let lost_copy = match is_lost_copy {
             true => Some(copies::are_lost(sampler, places, &chunks_of(class)).await?),
             false => None,
         };
         let finding = match lost_copy {
-            Some((true, waits)) => {
-                sure = sure.min(waits);
+            Some((true, waiting_confidence)) => {
+                finding_confidence = finding_confidence.min(waiting_confidence);
                 ProbeFinding::LostCopy { class }
             }
             _ if !is_even => continue,
             _ if factor > 1.0 => ProbeFinding::Slow { class, factor },
             _ => ProbeFinding::Fast { class, factor },
         };
-        findings.push(Claim::new(finding, sure));
+        findings.push(Claim::new(finding, finding_confidence));
     }
     sampler.note(|known| {
         // The classes themselves bound the confidence in each of them.
-        let sure = known.classes.as_ref().map_or(0.0, |classes| classes.confidence).min(*confidence);
+        let confidence_max = known.classes.as_ref().map_or(0.0, |classes| classes.confidence).min(*confidence);
         known.class_times = times.iter().map(|time| time.factor).collect();
-        known.findings.extend(findings.into_iter().map(|claim| Claim::new(claim.value, claim.confidence.min(sure))));
+        known
+            .findings
+            .extend(findings.into_iter().map(|claim| Claim::new(claim.value, claim.confidence.min(confidence_max))));
     });
     Ok(())
 }
 
 /// The last check. Claims that it contradicts are taken back; it limits the confidence of all others.
-async fn borne_out(sampler: &mut Sampler, answer: Answer<'_>, stride_max: u64) -> Result<(), EarlyEnd> {
-    let places = answer.places;
+async fn check_layout(sampler: &mut Sampler, checked: CheckedLayout<'_>, stride_max: u64) -> Result<(), EarlyEnd> {
+    let places = checked.places;
     // The supposed pattern may be a stripe; then the pattern is this many times as large, and was tried if it had room.
     let times = (places.chunks() as u64 + PARITIES_MAX).min(strides::DISKS_LIKELY);
     let is_settled = times * places.pattern <= stride_max;
-    let count = answer.classes.iter().max().map_or(0, |most| most + 1);
+    let count = checked.classes.iter().max().map_or(0, |most| most + 1);
     // Data that alternate between two disks look like a mirror that chooses its copy by chance.
-    let is_told =
-        count >= FORETOLD_CLASSES_MIN && answer.copies == 1 && answer.burst.device_class == DeviceClass::Disks;
-    if !is_settled && !is_told {
+    let is_distinguishable =
+        count >= STRIPE_CLASSES_MIN && checked.copies == 1 && checked.burst.device_class == DeviceClass::Disks;
+    if !is_settled && !is_distinguishable {
         let segments = sampler.device().bytes / stride_max;
         return Err(take_back(sampler, Unmeasurable::TooSmall { bytes_min: times * places.pattern * segments }));
     }
-    let answer = Answer { is_settled, ..answer };
-    let mut found = foretold::check(sampler, answer).await?;
-    if found == Foretold::Contradicted {
+    let checked = CheckedLayout { is_settled, ..checked };
+    let mut found = foretold::check(sampler, checked).await?;
+    if found == CheckOutcome::Contradicted {
         // With many disturbances one check in a hundred is contradicted by chance.
-        found = match foretold::check(sampler, answer).await? {
-            Foretold::Confirmed { sure } => Foretold::Confirmed { sure: sure.min(UNCHECKED) },
+        found = match foretold::check(sampler, checked).await? {
+            CheckOutcome::Confirmed { confidence } => CheckOutcome::Confirmed { confidence: confidence.min(UNCHECKED) },
             again => again,
         };
     }
     match found {
-        Foretold::Contradicted => {
-            let is_limited = answer.burst.device_class == DeviceClass::Disks && limit::hides_disks(sampler).await?;
+        CheckOutcome::Contradicted => {
+            let is_limited = checked.burst.device_class == DeviceClass::Disks && limit::hides_disks(sampler).await?;
             Err(take_back(sampler, if is_limited { Unmeasurable::Limited } else { Unmeasurable::Uneven }))
         }
-        Foretold::Limited => Err(take_back(sampler, Unmeasurable::Limited)),
+        CheckOutcome::Limited => Err(take_back(sampler, Unmeasurable::Limited)),
         // (With one class nothing can be predicted.)
-        Foretold::Confirmed { sure } if count - usize::from(answer.lost.is_some()) > 1 && sure < BORNE_OUT_MIN => {
+        CheckOutcome::Confirmed { confidence }
+            if count - usize::from(checked.lost.is_some()) > 1 && confidence < SUPPORT_MIN =>
+        {
             Err(take_back(sampler, Unmeasurable::Uneven))
         }
-        Foretold::Confirmed { sure } => {
-            let is_told = |claim: &Claim<ProbeFinding>| {
-                claim.value != ProbeFinding::Unknown || claim.confidence.min(sure) >= BORNE_OUT_MIN
+        CheckOutcome::Confirmed { confidence } => {
+            let is_likely_enough = |claim: &Claim<ProbeFinding>| {
+                claim.value != ProbeFinding::Unknown || claim.confidence.min(confidence) >= SUPPORT_MIN
             };
             // Classes of no known layout, which themselves are little more likely than not, are no result.
-            if !sampler.is_known(|known| known.findings.iter().all(is_told)) {
+            if !sampler.is_known(|known| known.findings.iter().all(is_likely_enough)) {
                 return Err(take_back(sampler, Unmeasurable::Uneven));
             }
-            sampler.note(|known| cap(known, sure));
+            sampler.note(|known| cap(known, confidence));
             Ok(())
         }
     }
@@ -365,20 +370,20 @@ fn take_back(sampler: &Sampler, why: Unmeasurable) -> EarlyEnd {
 }
 
 /// Limits the confidence of all claims.
-fn cap(known: &mut KnownArray, sure: f64) {
-    fn lower<T>(claim: &mut Option<Claim<T>>, sure: f64) {
+fn cap(known: &mut KnownArray, confidence: f64) {
+    fn lower<T>(claim: &mut Option<Claim<T>>, confidence: f64) {
         if let Some(claim) = claim {
-            claim.confidence = claim.confidence.min(sure);
+            claim.confidence = claim.confidence.min(confidence);
         }
     }
-    lower(&mut known.pattern_bytes, sure);
-    lower(&mut known.chunk_bytes, sure);
-    lower(&mut known.phase_bytes, sure);
-    lower(&mut known.copies, sure);
-    lower(&mut known.classes, sure);
-    lower(&mut known.disks, sure);
-    lower(&mut known.fits, sure);
-    known.findings.iter_mut().for_each(|finding| finding.confidence = finding.confidence.min(sure));
+    lower(&mut known.pattern_bytes, confidence);
+    lower(&mut known.chunk_bytes, confidence);
+    lower(&mut known.phase_bytes, confidence);
+    lower(&mut known.copies, confidence);
+    lower(&mut known.classes, confidence);
+    lower(&mut known.disks, confidence);
+    lower(&mut known.fits, confidence);
+    known.findings.iter_mut().for_each(|finding| finding.confidence = finding.confidence.min(confidence));
 }
 
 /// Determines whether mirrors have disks of their own, or share them with other mirrors (chained, or Linux' near copies of an odd
@@ -402,7 +407,7 @@ async fn mirrors(
         }
         MirrorDisks::Unclear => {
             sampler.note(|known| {
-                retain(known, UNBORNE, |_| true);
+                retain(known, UNSUPPORTED, |_| true);
                 known.disks = None;
             });
             return Ok(true);
@@ -413,30 +418,31 @@ async fn mirrors(
     if limit::hides_disks(sampler).await? {
         return Err(take_back(sampler, Unmeasurable::Limited));
     }
-    let sure = probability(odds);
+    let confidence = probability(odds);
     let count = classes.iter().max().map_or(0, |most| most + 1);
     let kind = match (copies, count == classes.len()) {
         (2, true) => layout::mirrors::kind(sampler, hammer, places).await?,
         _ => None,
     };
     sampler.note(|known| {
-        let (kinds, kind_sure) = kind.map_or((Vec::new(), sure), |(kinds, odds)| (kinds, sure.min(probability(odds))));
-        retain(known, kind_sure, |fit| kinds.contains(&fit.layout.kind()));
+        let (kinds, kind_confidence) =
+            kind.map_or((Vec::new(), confidence), |(kinds, odds)| (kinds, confidence.min(probability(odds))));
+        retain(known, kind_confidence, |fit| kinds.contains(&fit.layout.kind()));
         let disks =
             known.fits.as_ref().and_then(|fits| Some(Claim::new(fits.value.first()?.layout.disks(), fits.confidence)));
         known.disks = disks;
         if known.disks.is_none() {
-            known.findings.push(Claim::new(ProbeFinding::Unknown, kind_sure));
+            known.findings.push(Claim::new(ProbeFinding::Unknown, kind_confidence));
         }
     });
     Ok(true)
 }
 
 /// Keeps only some of the layouts that fit.
-fn retain(known: &mut KnownArray, sure: f64, is_left: impl Fn(&LayoutFit) -> bool) {
+fn retain(known: &mut KnownArray, confidence: f64, is_kept: impl Fn(&LayoutFit) -> bool) {
     if let Some(fits) = &mut known.fits {
-        fits.value.retain(is_left);
-        fits.confidence = fits.confidence.min(sure);
+        fits.value.retain(is_kept);
+        fits.confidence = fits.confidence.min(confidence);
     }
 }
 

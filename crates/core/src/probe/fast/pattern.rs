@@ -25,7 +25,7 @@ use crate::probe::known::{Claim, DeviceClass, Unmeasurable};
 const ROUNDS: usize = 5;
 /// By how much the logarithm of a candidate's mean pace may lie below that of the slowest, by round: at first, candidates are
 /// dropped 3 spreads below, and in the end also a stride that looks like one disk at half of its offsets.
-const BEHIND: [f64; ROUNDS] = [0.35, 0.3, 0.25, 0.2, 0.15];
+const LAG_MAX: [f64; ROUNDS] = [0.35, 0.3, 0.25, 0.2, 0.15];
 /// Requests of a candidate's burst on disks, at least.
 const CANDIDATE_BURST: usize = 14;
 /// The assumed spread of such bursts, as long as it is not measured; that of the slowest of several is above average.
@@ -242,7 +242,7 @@ async fn slow(
     let mut offsets = Offsets::new(sampler);
     let mut live: Vec<(u64, Vec<f64>)> = strides.into_iter().map(|stride| (stride, Vec::new())).collect();
     let mean = |logs: &[f64]| logs.iter().sum::<f64>() / logs.len() as f64;
-    for behind in BEHIND {
+    for lag_max in LAG_MAX {
         for (stride, logs) in &mut live {
             for _ in 0..attempt {
                 let offset = offsets.next_of(*stride, sampler.device().block);
@@ -250,7 +250,7 @@ async fn slow(
             }
         }
         let best = live.iter().map(|(_, logs)| mean(logs)).fold(f64::MIN, f64::max);
-        live.retain(|(_, logs)| mean(logs) >= best - behind);
+        live.retain(|(_, logs)| mean(logs) >= best - lag_max);
         if live.len() == 1 {
             break;
         }

@@ -55,11 +55,11 @@ impl Sampler {
         self.bench.note(note);
     }
 
-    /// Whether `is_so` holds for what is known.
-    pub fn is_known(&self, is_so: impl FnOnce(&KnownArray) -> bool) -> bool {
-        let mut so = false;
-        self.note(|known| so = is_so(known));
-        so
+    /// Whether `condition` holds for what is known.
+    pub fn is_known(&self, condition: impl FnOnce(&KnownArray) -> bool) -> bool {
+        let mut holds = false;
+        self.note(|known| holds = condition(known));
+        holds
     }
 
     /// Begins a step.
@@ -118,13 +118,13 @@ impl Sampler {
     }
 
     /// Random places in one random part of `parts` equal parts of the device.
-    pub fn anywhere(&mut self, parts: u64, count: usize) -> Vec<u64> {
+    pub fn random_places(&mut self, parts: u64, count: usize) -> Vec<u64> {
         let part = self.rng.below(parts);
-        self.within(part, parts, count)
+        self.random_places_in(part, parts, count)
     }
 
     /// Random places in part `part` of `parts` equal parts of the device.
-    pub fn within(&mut self, part: u64, parts: u64, count: usize) -> Vec<u64> {
+    pub fn random_places_in(&mut self, part: u64, parts: u64, count: usize) -> Vec<u64> {
         let blocks = self.device().bytes / self.device().block;
         let (from, to) = (part * blocks / parts, (part + 1) * blocks / parts);
         (0..count).map(|_| (from + self.rng.below((to - from).max(1))) * self.device().block).collect()

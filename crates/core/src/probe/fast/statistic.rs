@@ -81,19 +81,23 @@ impl Trimmed {
         let cut = (sorted.len() as f64 * ENDS) as usize;
         let (least, most) = (sorted[cut], sorted[sorted.len() - 1 - cut]);
         let kept = &sorted[cut..sorted.len() - cut];
-        let (all, left) = (sorted.len() as f64, kept.len() as f64);
+        let (count, kept_count) = (sorted.len() as f64, kept.len() as f64);
         // The error is that of the values with their ends clamped to the rest (winsorized).
-        let bent: Vec<f64> = sorted.iter().map(|value| value.clamp(least, most)).collect();
-        let middle = bent.iter().sum::<f64>() / all;
-        let variance = bent.iter().map(|value| (value - middle).powi(2)).sum::<f64>() / (all - 1.0);
-        Trimmed { mean: kept.iter().sum::<f64>() / left, error: (variance * all).sqrt() / left, freedom: left - 1.0 }
+        let winsorized: Vec<f64> = sorted.iter().map(|value| value.clamp(least, most)).collect();
+        let middle = winsorized.iter().sum::<f64>() / count;
+        let variance = winsorized.iter().map(|value| (value - middle).powi(2)).sum::<f64>() / (count - 1.0);
+        Trimmed {
+            mean: kept.iter().sum::<f64>() / kept_count,
+            error: (variance * count).sqrt() / kept_count,
+            freedom: kept_count - 1.0,
+        }
     }
 
     /// A lower bound of minus the logarithm of the probability that a mean lies this far from zero by chance, if the
-    /// truth is at most `same` away from it. By Student's distribution, whose value is transformed to a normal one as
-    /// in Wallace (1959), and exp(-z^2 / 2), which exceeds both tails of that.
-    pub fn log_odds(&self, same: f64) -> f64 {
-        let errors = (self.mean.abs() - same).max(0.0) / self.error.max(f64::MIN_POSITIVE);
+    /// truth is at most `tolerance` away from it. By Student's distribution, whose value is transformed to a normal one
+    /// as in Wallace (1959), and exp(-z^2 / 2), which exceeds both tails of that.
+    pub fn log_odds(&self, tolerance: f64) -> f64 {
+        let errors = (self.mean.abs() - tolerance).max(0.0) / self.error.max(f64::MIN_POSITIVE);
         let scale = (8.0 * self.freedom + 1.0) / (8.0 * self.freedom + 3.0);
         scale.powi(2) * self.freedom / 2.0 * (errors * errors / self.freedom).ln_1p()
     }
@@ -147,13 +151,13 @@ mod tests {
     }
 
     #[test]
-    fn healthy_values_are_odd_as_seldom_as_it_says() {
+    fn healthy_values_look_odd_no_more_often_than_the_log_odds_allow() {
         let mut rng = crate::rng::Rng::new(3);
         let mut wrong = 0;
         for _ in 0..20_000 {
             // Tails as long as those under heavy noise, and longer.
-            let mut one = || (0..4).map(|_| rng.uniform()).sum::<f64>() + if rng.uniform() < 0.1 { 5.0 } else { 0.0 };
-            let values: Vec<f64> = (0..12).map(|_| one() - one()).collect();
+            let mut draw = || (0..4).map(|_| rng.uniform()).sum::<f64>() + if rng.uniform() < 0.1 { 5.0 } else { 0.0 };
+            let values: Vec<f64> = (0..12).map(|_| draw() - draw()).collect();
             wrong += usize::from(Trimmed::of(&values).log_odds(0.0) >= 1e3f64.ln());
         }
         assert!(wrong <= 20, "{wrong} of 20,000, and one in a thousand is said");

@@ -15,7 +15,7 @@ pub const DISKS_MAX: u64 = 64;
 /// disks) divides one of them, as far as there is room. All are whole blocks, because the kernel refuses other reads.
 pub fn candidates(stride_max: u64, pattern_max: u64, disks_max: u64, block: u64) -> Vec<u64> {
     let mut wanted = patterns(stride_max.min(pattern_max), disks_max, block);
-    let mut strides = joined(&wanted, stride_max);
+    let mut strides = common_multiples(&wanted, stride_max);
     for stride in &mut strides {
         // Factors of two cost nothing: they are found by bisection.
         while *stride * 2 <= stride_max && (*stride * 2).trailing_zeros() <= pattern_max.ilog2() {
@@ -38,16 +38,17 @@ pub fn candidates(stride_max: u64, pattern_max: u64, disks_max: u64, block: u64)
 /// as many stripes as there are disks each member holds one parity.) `bytes` itself if no multiple has room.
 pub fn multiples(bytes: u64, stride_max: u64) -> Vec<u64> {
     let wanted: Vec<u64> = (1..=DISKS_LIKELY).rev().map(|times| times * bytes).filter(|w| *w <= stride_max).collect();
-    if wanted.is_empty() { vec![bytes] } else { joined(&wanted, stride_max) }
+    if wanted.is_empty() { vec![bytes] } else { common_multiples(&wanted, stride_max) }
 }
 
 /// Numbers of at most `stride_max` such that each wanted number divides one of them.
-fn joined(wanted: &[u64], stride_max: u64) -> Vec<u64> {
+fn common_multiples(wanted: &[u64], stride_max: u64) -> Vec<u64> {
     let mut strides: Vec<u64> = Vec::new();
     for pattern in wanted {
-        let joined = |stride: u64| least_common_multiple(stride, *pattern).filter(|&joined| joined <= stride_max);
-        match strides.iter_mut().find_map(|stride| joined(*stride).map(|joined| (stride, joined))) {
-            Some((stride, joined)) => *stride = joined,
+        let common_multiple =
+            |stride: u64| least_common_multiple(stride, *pattern).filter(|&multiple| multiple <= stride_max);
+        match strides.iter_mut().find_map(|stride| common_multiple(*stride).map(|multiple| (stride, multiple))) {
+            Some((stride, multiple)) => *stride = multiple,
             None => strides.push(*pattern),
         }
     }
@@ -155,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_taken_apart() {
+    fn numbers_are_split_into_prime_factors() {
         assert_eq!(factors(105 << 18), [(2, 18), (3, 1), (5, 1), (7, 1)]);
         assert_eq!((factors(1), factors(9 * 17)), (vec![], vec![(3, 2), (17, 1)]));
         assert_eq!((greatest_common_divisor(48, 36), greatest_common_divisor(7, 0)), (12, 7));

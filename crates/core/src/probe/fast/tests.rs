@@ -38,8 +38,8 @@ fn striped(list: &[usize], seed: u64) -> impl FnMut(&ProbeBatch) -> Vec<Option<f
         let mut done = Vec::new();
         for request in &batch.requests {
             let disk = list[(request.offset / 4096) as usize % list.len()];
-            let way = if ends[disk] == request.offset { 1e4 } else { 5e6 + 10e6 * rng.uniform() };
-            free[disk] = free[disk].max(request.at.0 as f64) + way;
+            let service = if ends[disk] == request.offset { 1e4 } else { 5e6 + 10e6 * rng.uniform() };
+            free[disk] = free[disk].max(request.at.0 as f64) + service;
             ends[disk] = request.offset + request.len;
             done.push(Some(free[disk]));
         }
@@ -71,14 +71,14 @@ fn a_disk_that_holds_more_than_the_others_is_named() {
 }
 
 #[test]
-fn one_disk_is_one_disk() {
+fn a_single_disk_is_found_as_one_disk() {
     let known = probed(DEVICE, ProbeOptions::default(), striped(&[0], 3)).known();
     assert_eq!((value(&known.pattern_bytes), value(&known.chunk_bytes)), (Some(512), None));
     assert_eq!((value(&known.classes), value(&known.disks)), (Some(vec![0]), Some(1)));
 }
 
 #[test]
-fn what_cannot_be_measured_is_said_and_nothing_is_made_up() {
+fn an_unmeasurable_array_gets_its_reason_and_no_claims() {
     let after = |nanos: f64| move |batch: &ProbeBatch| batch.requests.iter().map(|_| Some(nanos)).collect();
     let tiny = ProbedDevice { bytes: 1 << 20, block: 512, depth: usize::MAX };
     let slowly = |batch: &ProbeBatch| (1..=batch.requests.len()).map(|i| Some(i as f64 * 9e6)).collect();
@@ -98,7 +98,7 @@ fn what_cannot_be_measured_is_said_and_nothing_is_made_up() {
 }
 
 #[test]
-fn a_budget_is_kept_and_leaves_what_is_known() {
+fn a_probe_with_a_small_budget_ends_early_within_it() {
     for requests in [0, 20, 500, 1500, 2500] {
         let options =
             ProbeOptions { budget: ProbeBudget { requests, ..ProbeBudget::UNLIMITED }, ..ProbeOptions::default() };
@@ -115,7 +115,7 @@ fn a_seed_gives_the_same_probe() {
 }
 
 #[test]
-fn a_single_failure_and_a_stranger_do_not_matter() {
+fn failed_requests_in_a_tenth_of_all_batches_do_not_change_the_classes() {
     let mut batches = 0;
     let mut disks = striped(&[0, 1, 2, 3], 6);
     let known = probed(DEVICE, ProbeOptions::default(), move |batch| {
@@ -151,7 +151,7 @@ fn disturbed(is_disturbed: impl Fn(usize) -> bool) -> (Vec<Vec<u64>>, KnownArray
 }
 
 #[test]
-fn a_batch_that_strangers_disturb_is_drawn_again_until_they_are_gone() {
+fn a_disturbed_batch_is_drawn_again_at_new_places_until_it_is_undisturbed() {
     // Batch 100 and its first repetition are disturbed: the third attempt counts. Its places are new, because the old
     // ones are in caches.
     let (asked, known) = disturbed(|batch| [100, 101].contains(&batch));
@@ -159,20 +159,20 @@ fn a_batch_that_strangers_disturb_is_drawn_again_until_they_are_gone() {
     assert!(asked[101] != asked[100] && asked[102] != asked[101] && asked[102] != asked[100]);
     assert_eq!((value(&known.classes), value(&known.disks)), (Some(vec![0, 1, 2]), Some(3)));
     // The disturbed times have no effect: without disturbance the result is the same.
-    let (undisturbed, same) = disturbed(|_| false);
+    let (undisturbed, known_undisturbed) = disturbed(|_| false);
     assert_eq!(undisturbed[..=100], asked[..=100]);
     assert_eq!(
-        (value(&same.classes), value(&same.pattern_bytes)),
+        (value(&known_undisturbed.classes), value(&known_undisturbed.pattern_bytes)),
         (value(&known.classes), value(&known.pattern_bytes))
     );
 }
 
 #[test]
-fn strangers_that_never_go_are_put_up_with() {
+fn a_batch_is_drawn_four_times_at_most_and_once_after_four_disturbed_batches() {
     // A batch is drawn four times at most, and only once after four batches in a row stayed disturbed.
     let disturbed_from = |batch| disturbed(move |at| (batch..batch + 100).contains(&at)).0;
     let (asked, calm) = (disturbed_from(100), disturbed(|_| false).0);
-    let is_of = |batch: usize, of: usize| asked[batch].len() == calm[of].len();
-    assert!((100..116).all(|batch| is_of(batch, 100 + (batch - 100) / 4)), "four batches, four times each");
-    assert!((116..200).all(|batch| is_of(batch, 104 + (batch - 116))), "and then each once");
+    let is_repeat_of = |batch: usize, of: usize| asked[batch].len() == calm[of].len();
+    assert!((100..116).all(|batch| is_repeat_of(batch, 100 + (batch - 100) / 4)), "four batches, four times each");
+    assert!((116..200).all(|batch| is_repeat_of(batch, 104 + (batch - 116))), "and then each once");
 }

@@ -33,12 +33,12 @@ const BLOCK_BYTES: u64 = 4096;
 const CACHED_BELOW: f64 = 0.5;
 /// The spread of times around the expected ones, in logarithms: seeks of different lengths, settling, and a revolution
 /// between a read and its write. Half of the modelled arrays are off by less than 0.06, one in twenty by 0.25.
-const OFF_SPREAD: f64 = 0.1;
+const DEVIATION_SPREAD: f64 = 0.1;
 /// The spread of the ratio of one class to all, in logarithms: half of the arrays are off by less than 0.09, one in
 /// twenty by 0.3.
-const CLASS_OFF_SPREAD: f64 = 0.13;
+const CLASS_DEVIATION_SPREAD: f64 = 0.13;
 /// The mean deviation of that ratio, in logarithms: one disk has a deeper queue than all disks have.
-const CLASS_OFF: f64 = -0.08;
+const CLASS_DEVIATION: f64 = -0.08;
 /// The prior of all levels not considered, relative to 1 for each that is. A choice.
 const OTHER_PRIOR: f64 = 0.05;
 /// The range of the ratios of such levels, in logarithms: anywhere from 1 to 32.
@@ -52,11 +52,11 @@ const UNSEEN_PRIOR: f64 = 0.03;
 /// The greatest confidence in a level, because no prediction tests it: an array that serves writes in convoys has the
 /// cost of no level (on a disk in the lab, second I/Os delayed the first ones of other writes, so that RAID-5 cost
 /// seven reads per write and looked like RAID-6).
-const SURE_MAX: f64 = 0.98;
+const CONFIDENCE_MAX: f64 = 0.98;
 /// Layouts of the level stay possible if they are less likely than the best one by no more than this factor. A choice.
 const FITS_SHARE: f64 = 100.0;
 /// The least confidence with which a level is claimed.
-const SURE_MIN: f64 = 0.5;
+const CONFIDENCE_MIN: f64 = 0.5;
 
 /// A possible level, and the cost of a write at it.
 #[derive(Clone, Debug)]
@@ -92,7 +92,7 @@ struct MeasuredWrites {
 ///
 /// # Errors
 /// Those of [`Sampler::run`].
-pub async fn tell_level(sampler: &mut Sampler) -> Result<(), EarlyEnd> {
+pub async fn find_level(sampler: &mut Sampler) -> Result<(), EarlyEnd> {
     sampler.begin(ProbeStage::Redundancy);
     let mut known = KnownArray::default();
     sampler.note(|noted| known = noted.clone());
@@ -100,10 +100,10 @@ pub async fn tell_level(sampler: &mut Sampler) -> Result<(), EarlyEnd> {
         sampler.note(|known| known.findings.push(Claim::new(ProbeFinding::NoLevel { why }, 1.0)));
     };
     // A write to an array that lacks a member is an additional risk, and its cost is of no use.
-    let lacks =
+    let is_member_lost =
         |claim: &Claim<ProbeFinding>| matches!(claim.value, ProbeFinding::Lost { .. } | ProbeFinding::LostCopy { .. });
     let hypotheses = hypotheses(&known);
-    if known.findings.iter().any(lacks) {
+    if known.findings.iter().any(is_member_lost) {
         refuse(sampler, LevelRefusal::Degraded);
     } else if hypotheses.is_empty() || known.unmeasurable.is_some() {
         refuse(sampler, LevelRefusal::NoLayout);
@@ -155,32 +155,46 @@ async fn measure(
 
 /// Notes the likeliest level; its confidence is its share of the total likelihood.
 fn note(sampler: &Sampler, hypotheses: &[LevelHypothesis], measured: &MeasuredWrites) {
-    let weights: Vec<f64> = hypotheses.iter().map(|one| one.prior * one.likelihood(measured)).collect();
+    let weights: Vec<f64> =
+        hypotheses.iter().map(|hypothesis| hypothesis.prior * hypothesis.likelihood(measured)).collect();
     let other = OTHER_PRIOR / OTHER_RANGE * measured.one_class.map_or(1.0, |_| 1.0 / OTHER_RANGE);
     let all = weights.iter().sum::<f64>() + other;
-    let share = |is_so: &dyn Fn(&LevelHypothesis) -> bool| {
-        hypotheses.iter().zip(&weights).filter(|(one, _)| is_so(one)).map(|(_, weight)| weight).sum::<f64>() / all
+    let share = |agrees: &dyn Fn(&LevelHypothesis) -> bool| {
+        hypotheses
+            .iter()
+            .zip(&weights)
+            .filter(|(hypothesis, _)| agrees(hypothesis))
+            .map(|(_, weight)| weight)
+            .sum::<f64>()
+            / all
     };
     let best = (0..weights.len()).max_by(|&a, &b| weights[a].total_cmp(&weights[b])).expect("some are there");
-    let (told, least) = (&hypotheses[best], weights[best] / FITS_SHARE);
-    let sure = share(&|one| one.level == told.level).min(SURE_MAX);
-    let ratio = told.cost * (measured.written.mean - told.time(&measured.curve, WRITES as f64)).exp();
+    let (likeliest, least) = (&hypotheses[best], weights[best] / FITS_SHARE);
+    let confidence = share(&|hypothesis| hypothesis.level == likeliest.level).min(CONFIDENCE_MAX);
+    let ratio = likeliest.cost * (measured.written.mean - likeliest.time(&measured.curve, WRITES as f64)).exp();
     let mut fits: Vec<LayoutFit> = Vec::new();
-    for (one, _) in hypotheses.iter().zip(&weights).filter(|(one, weight)| one.level == told.level && **weight >= least)
+    for (hypothesis, _) in hypotheses
+        .iter()
+        .zip(&weights)
+        .filter(|(hypothesis, weight)| hypothesis.level == likeliest.level && **weight >= least)
     {
-        fits.extend(one.fits.iter().filter(|fit| !fits.contains(fit)).copied().collect::<Vec<_>>());
+        fits.extend(hypothesis.fits.iter().filter(|fit| !fits.contains(fit)).copied().collect::<Vec<_>>());
     }
     sampler.note(|known| {
         known.write_ratio = Some(Claim::new(ratio, 1.0));
-        if sure < SURE_MIN {
+        if confidence < CONFIDENCE_MIN {
             let why = LevelRefusal::Unlike;
-            return known.findings.push(Claim::new(ProbeFinding::NoLevel { why }, 1.0 - sure));
+            return known.findings.push(Claim::new(ProbeFinding::NoLevel { why }, 1.0 - confidence));
         }
-        let known_sure = known.fits.as_ref().map_or(0.0, |fits| fits.confidence);
-        known.level = Some(Claim::new(told.level, known_sure * sure));
-        learn(&mut known.fits, fits, known_sure * sure);
-        learn(&mut known.disks, told.disks, known_sure * share(&|one| one.disks == told.disks).min(SURE_MAX));
-        learn(&mut known.copies, told.copies, known_sure * sure);
+        let known_confidence = known.fits.as_ref().map_or(0.0, |fits| fits.confidence);
+        known.level = Some(Claim::new(likeliest.level, known_confidence * confidence));
+        learn(&mut known.fits, fits, known_confidence * confidence);
+        learn(
+            &mut known.disks,
+            likeliest.disks,
+            known_confidence * share(&|hypothesis| hypothesis.disks == likeliest.disks).min(CONFIDENCE_MAX),
+        );
+        learn(&mut known.copies, likeliest.copies, known_confidence * confidence);
     });
 }
 
@@ -268,17 +282,18 @@ impl LevelHypothesis {
     fn likelihood(&self, measured: &MeasuredWrites) -> f64 {
         let MeasuredWrites { curve, written, one_class, classes } = measured;
         // Student's distribution with four degrees of freedom: now and then an array is far off.
-        let student = |off: f64, spread: f64| 0.375 / spread * (1.0 + (off / spread).powi(2) / 4.0).powf(-2.5);
-        let off = written.mean - self.time(curve, WRITES as f64);
-        let mut likelihood = student(off, OFF_SPREAD.hypot(written.error));
+        let student =
+            |deviation: f64, spread: f64| 0.375 / spread * (1.0 + (deviation / spread).powi(2) / 4.0).powf(-2.5);
+        let deviation = written.mean - self.time(curve, WRITES as f64);
+        let mut likelihood = student(deviation, DEVIATION_SPREAD.hypot(written.error));
         if let Some(one_class) = one_class {
             // All I/Os of a class are on its disk, in each phase as many as there are writes.
             let each = curve.at((CLASS_WRITES * classes) as f64).exp() * self.phases.len() as f64;
             let longer = match self.has_bottleneck {
                 true => 0.0,
-                false => each.ln() - self.time(curve, CLASS_WRITES as f64) + CLASS_OFF,
+                false => each.ln() - self.time(curve, CLASS_WRITES as f64) + CLASS_DEVIATION,
             };
-            likelihood *= student(one_class.mean - longer, CLASS_OFF_SPREAD.hypot(one_class.error));
+            likelihood *= student(one_class.mean - longer, CLASS_DEVIATION_SPREAD.hypot(one_class.error));
         }
         likelihood
     }
@@ -350,12 +365,12 @@ impl Batches {
         let mut longer = Vec::new();
         for _ in 0..CLASS_BATCHES {
             let class = sampler.rng.below(count.max(1)) as usize;
-            let own: Vec<usize> = (0..classes.len()).filter(|&chunk| classes[chunk] == class).collect();
+            let class_chunks: Vec<usize> = (0..classes.len()).filter(|&chunk| classes[chunk] == class).collect();
             let mut times = Vec::new();
-            for chunks in [own, (0..classes.len()).collect()] {
+            for chunks in [class_chunks, (0..classes.len()).collect()] {
                 let any = |sampler: &mut Sampler| {
                     let chunk = chunks[sampler.rng.below(chunks.len() as u64) as usize];
-                    places.anywhere(sampler, chunk) / self.block * self.block
+                    places.random_block(sampler, chunk) / self.block * self.block
                 };
                 let draw = |sampler: &mut Sampler| (0..CLASS_WRITES).map(|_| any(sampler)).collect();
                 times.push(makespan(&self.done(sampler, ProbeAccess::Rewrite, draw).await?));
@@ -371,7 +386,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_time_of_reads_is_told_between_and_beyond_what_was_measured() {
+    fn the_time_of_reads_is_interpolated_and_extrapolated() {
         let curve = Curve {
             points: [(10.0, 100.0), (20.0, 200.0), (40.0, 300.0)].map(|(n, t): (f64, f64)| (n.ln(), t.ln())).to_vec(),
         };
@@ -381,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn striping_may_be_any_of_six_things_to_who_only_reads() {
+    fn reads_of_striping_leave_six_possible_levels() {
         let classes = vec![0, 1, 2, 3];
         let known = KnownArray {
             fits: Some(Claim::new(library::fits(&classes, Some(1)), 1.0)),

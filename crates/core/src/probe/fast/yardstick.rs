@@ -16,7 +16,7 @@ const FRESH: usize = 5;
 /// one in ten thousand is.
 const DRIFTED_SPREADS: f64 = 4.0;
 /// Attempts at a burst of which too few requests succeed.
-const LOST_MAX: usize = 8;
+const ATTEMPTS_MAX: usize = 8;
 /// The golden section: its multiples modulo 1 are the most even sequence, so that few offsets cover much of a pattern.
 const GOLDEN: f64 = 0.618_033_988_749_894_9;
 
@@ -35,7 +35,7 @@ impl Burst {
     /// # Errors
     /// Those of [`Sampler::run`]; [`Unmeasurable::Errors`] when requests of each attempt fail.
     pub async fn pace(&self, sampler: &mut Sampler, stride: u64, offset: u64) -> Result<f64, EarlyEnd> {
-        for _ in 0..LOST_MAX {
+        for _ in 0..ATTEMPTS_MAX {
             let draw = |sampler: &mut Sampler| {
                 sampler.places(stride, offset, self.count).into_iter().map(|place| sampler.read(place)).collect()
             };

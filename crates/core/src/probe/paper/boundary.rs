@@ -42,8 +42,8 @@ pub async fn scan<K>(
     for bytes in (0..pattern_bytes / parameters.block_bytes).map(|block| block * parameters.block_bytes) {
         let before = (bytes + pattern_bytes - parameters.block_bytes) % pattern_bytes;
         let trial = || {
-            let here = reads_at(bench, parameters, rng, (0, pattern_bytes), |_| bytes);
-            by_turns(here, reads_at(bench, parameters, rng, (0, pattern_bytes), |_| before))
+            let at_place = reads_at(bench, parameters, rng, (0, pattern_bytes), |_| bytes);
+            by_turns(at_place, reads_at(bench, parameters, rng, (0, pattern_bytes), |_| before))
         };
         samples.push(ScanPoint { bytes, seconds: mean(bench, parameters.repeats, trial).await? });
     }
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn without_contrast_there_is_none() {
+    fn without_contrast_there_are_no_boundaries() {
         assert_eq!(found(&[0, 4], 8, 0.95), None);
         assert_eq!(found(&[], 8, 1.0), None);
         assert_eq!(found(&[0, 1, 2, 3], 4, 0.5), Some((1, 0)), "each block is a chunk");

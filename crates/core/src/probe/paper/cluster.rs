@@ -69,7 +69,7 @@ pub fn two(values: &[f64]) -> Clusters {
 ///
 /// # Panics
 /// When a value is zero or below.
-pub fn many(values: &[f64]) -> Clusters {
+pub fn by_criterion(values: &[f64]) -> Clusters {
     assert!(values.iter().all(|&value| value > 0.0), "times are above zero");
     let order = sorted(values);
     let logs: Vec<f64> = order.iter().map(|&index| values[index].ln()).collect();
@@ -122,7 +122,7 @@ fn cut(run: &[f64]) -> Option<Cut> {
 
 /// Cuts a run, and its parts again, where the gain exceeds the cost; appends the ends of the parts, in order.
 fn part(run: &[f64], start: usize, ends: &mut Vec<usize>) {
-    match cut(run).filter(|cut| tells_more(cut, run.len())) {
+    match cut(run).filter(|cut| raises_criterion(cut, run.len())) {
         Some(Cut { at, .. }) => {
             part(&run[..at], start, ends);
             part(&run[at..], start + at, ends);
@@ -132,7 +132,7 @@ fn part(run: &[f64], start: usize, ends: &mut Vec<usize>) {
 }
 
 /// Whether the cut raises the criterion. (Pelleg & Moore 2000, section 3.2: Gaussian clusters of one spread, here a given one.)
-fn tells_more(cut: &Cut, count: usize) -> bool {
+fn raises_criterion(cut: &Cut, count: usize) -> bool {
     let share = |part: usize| part as f64 * (part as f64 / count as f64).ln();
     let gained = (cut.whole - cut.parts) / (2.0 * LOG_SPREAD * LOG_SPREAD) + share(cut.at) + share(count - cut.at);
     gained > CUT_PARAMETERS / 2.0 * (count as f64).ln()
@@ -163,7 +163,7 @@ mod tests {
         // Six chunks: 6 pairs on two disks, 6 on three, 9 on four.
         let values: Vec<f64> = [(6, 1.0), (6, 2.0 / 3.0), (9, 0.5)].iter().flat_map(|&(n, v)| vec![v; n]).collect();
         assert_eq!(two(&values).labels.iter().sum::<usize>(), 6);
-        assert_eq!(many(&values).means.len(), 3);
+        assert_eq!(by_criterion(&values).means.len(), 3);
     }
 
     #[test]
@@ -172,7 +172,7 @@ mod tests {
         for count in [20, 60, 120] {
             let mut values: Vec<f64> = (0..count).map(|_| 0.5 + 0.25 * rng.uniform()).collect();
             values.extend([1.0, 1.01]);
-            let found = many(&values);
+            let found = by_criterion(&values);
             let top: Vec<usize> = found.members(found.means.len() - 1).collect();
             assert_eq!(top, [count, count + 1], "{:?}", found.means);
         }
@@ -182,11 +182,11 @@ mod tests {
     fn noise_alone_is_one_cluster() {
         let mut rng = Rng::new(2);
         let values: Vec<f64> = (0..200).map(|_| 1.0 + 0.04 * (rng.uniform() - 0.5)).collect();
-        assert_eq!(many(&values).means.len(), 1);
+        assert_eq!(by_criterion(&values).means.len(), 1);
     }
 
     #[test]
-    fn silhouettes_say_how_clear_it_is() {
+    fn a_silhouette_measures_how_clearly_a_value_belongs_to_its_cluster() {
         let found = two(&[1.0, 1.0, 3.0, 3.0]);
         assert_eq!([found.silhouette(0, 1.0), found.silhouette(0, 2.0)], [1.0, 0.0]);
         assert_eq!(found.silhouette_mean(&[1.0, 1.0, 3.0, 3.0], 0..4), 1.0);

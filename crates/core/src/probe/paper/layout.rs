@@ -96,8 +96,8 @@ impl Matrix {
         let mut classes: Vec<usize> = (0..self.rows.len()).collect();
         for (_, &((one, other), _)) in slow.iter().zip(&pairs).filter(|&(&is_slow, _)| is_slow) {
             if lost[one] == lost[other] && classes[one] != classes[other] {
-                let (kept, gone) = (classes[one].min(classes[other]), classes[one].max(classes[other]));
-                classes.iter_mut().filter(|class| **class == gone).for_each(|class| *class = kept);
+                let (kept, merged) = (classes[one].min(classes[other]), classes[one].max(classes[other]));
+                classes.iter_mut().filter(|class| **class == merged).for_each(|class| *class = kept);
             }
         }
         let together = |(one, other): (usize, usize)| classes[one] == classes[other] || lost[one] || lost[other];
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_pairs_lie_together() {
+    fn chunks_of_slow_pairs_are_in_one_class() {
         let claim = matrix(&[5, 1, 1, 5, 0]).classes();
         assert_eq!((claim.value, claim.confidence), (vec![0, 1, 1, 0, 2], 1.0));
         assert_eq!(matrix(&[0, 1, 2, 3]).classes().value, [0, 1, 2, 3], "none but the diagonal");
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_slow_with_every_other_is_lost() {
+    fn chunks_that_are_slow_with_every_other_chunk_are_lost() {
         for (disks, lost, class) in [(&[0, 1, 2, 3][..], 2, 2), (&[0, 1, 2, 0, 1, 3, 0, 2, 3, 1, 2, 3], 3, 3)] {
             for factor in [1.0, 1.4] {
                 let matrix = degraded(disks, lost, factor);

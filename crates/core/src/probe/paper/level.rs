@@ -25,16 +25,16 @@ const RECONSTRUCT_PRIOR: f64 = 0.05;
 
 /// A layout is left out if its mean square error exceeds that of the best one by more than this factor: noise alone
 /// makes less of one and the same prediction.
-const OFF_MAX: f64 = 2.0;
+const ERROR_RATIO_MAX: f64 = 2.0;
 
 /// The known layouts that have exactly these classes, and these times of pairs. Of two candidates, one whose mean square
 /// error is more than twice the other's is left out: a few neighbours among many pairs reveal chained declustering.
 pub fn fits(matrix: &Matrix, classes: &[usize]) -> Vec<LayoutFit> {
     let times = times(matrix, classes);
     let found = library::fits(classes, None).into_iter().filter(|fit| has_times(fit, &times));
-    let off: Vec<(LayoutFit, f64)> = found.map(|fit| (fit, squares_off(&fit, &times))).collect();
-    let least = off.iter().map(|&(_, off)| off).fold(f64::INFINITY, f64::min);
-    off.into_iter().filter(|&(_, off)| off <= OFF_MAX * least).map(|(fit, _)| fit).collect()
+    let errors: Vec<(LayoutFit, f64)> = found.map(|fit| (fit, mean_square_error(&fit, &times))).collect();
+    let least = errors.iter().map(|&(_, error)| error).fold(f64::INFINITY, f64::min);
+    errors.into_iter().filter(|&(_, error)| error <= ERROR_RATIO_MAX * least).map(|(fit, _)| fit).collect()
 }
 
 /// The conclusion from the cost of writes.
@@ -53,32 +53,35 @@ pub struct LevelEvidence {
 /// The level whose layouts, among those that fit, have this ratio of writes to reads; `None` where none has. The confidence of
 /// each claim is the share of all layouts' likelihood that agrees with it, so a property that all of them share is not in doubt.
 pub fn level(fits: &[LayoutFit], ratio: f64) -> Option<LevelEvidence> {
-    let near: Vec<LayoutFit> =
-        fits.iter().filter(|fit| squares_to(fit, ratio).any(|(_, off)| off <= TOLERANCE.powi(2))).copied().collect();
+    let near: Vec<LayoutFit> = fits
+        .iter()
+        .filter(|fit| squared_distances(fit, ratio).any(|(_, square)| square <= TOLERANCE.powi(2)))
+        .copied()
+        .collect();
     let total: f64 = fits.iter().map(|fit| likelihood(fit, ratio)).sum();
-    let sure = |agrees: &dyn Fn(&LayoutFit) -> bool| {
+    let confidence = |agrees: &dyn Fn(&LayoutFit) -> bool| {
         fits.iter().filter(|fit| agrees(fit)).map(|fit| likelihood(fit, ratio)).sum::<f64>() / total
     };
-    let level_sure = |fit: &LayoutFit| sure(&|other| level_of(other) == level_of(fit));
+    let level_confidence = |fit: &LayoutFit| confidence(&|other| level_of(other) == level_of(fit));
     // Of equals the first one is chosen, which has the fewest disks.
-    let best = near.iter().rev().max_by(|one, other| level_sure(one).total_cmp(&level_sure(other)))?;
-    let left: Vec<LayoutFit> = near.iter().filter(|fit| level_of(fit) == level_of(best)).copied().collect();
-    let (copies, disks) = (library::copies_of(&left[0].layout), left[0].layout.disks());
+    let best = near.iter().rev().max_by(|one, other| level_confidence(one).total_cmp(&level_confidence(other)))?;
+    let best_fits: Vec<LayoutFit> = near.iter().filter(|fit| level_of(fit) == level_of(best)).copied().collect();
+    let (copies, disks) = (library::copies_of(&best_fits[0].layout), best_fits[0].layout.disks());
     Some(LevelEvidence {
-        level: Claim::new(level_of(best), level_sure(best)),
-        copies: Claim::new(copies, sure(&|fit| library::copies_of(&fit.layout) == copies)),
-        disks: Claim::new(disks, sure(&|fit| fit.layout.disks() == disks)),
-        fits: left,
+        level: Claim::new(level_of(best), level_confidence(best)),
+        copies: Claim::new(copies, confidence(&|fit| library::copies_of(&fit.layout) == copies)),
+        disks: Claim::new(disks, confidence(&|fit| fit.layout.disks() == disks)),
+        fits: best_fits,
     })
 }
 
 /// The likelihood of this layout given the ratio, up to a common factor: normal in logarithms around each cost.
 fn likelihood(fit: &LayoutFit, ratio: f64) -> f64 {
-    squares_to(fit, ratio).map(|(prior, off)| prior * (-off / (2.0 * LOG_SPREAD * LOG_SPREAD)).exp()).sum()
+    squared_distances(fit, ratio).map(|(prior, square)| prior * (-square / (2.0 * LOG_SPREAD * LOG_SPREAD)).exp()).sum()
 }
 
 /// Each cost that the layout may have: its prior probability, and the square of the ratio's distance from it in logarithms.
-fn squares_to(fit: &LayoutFit, ratio: f64) -> impl Iterator<Item = (f64, f64)> {
+fn squared_distances(fit: &LayoutFit, ratio: f64) -> impl Iterator<Item = (f64, f64)> {
     costs_of(fit).into_iter().map(move |(prior, cost)| (prior, (ratio / cost).ln().powi(2)))
 }
 
@@ -110,10 +113,10 @@ pub fn costs_of(fit: &LayoutFit) -> Vec<(f64, f64)> {
 /// to all others.
 fn times(matrix: &Matrix, classes: &[usize]) -> Vec<((usize, usize), f64)> {
     let lost = matrix.lost();
-    let is_there = |chunk: usize| Some(classes[chunk]) != lost;
-    let pairs = || matrix.pairs().filter(|&((one, other), _)| is_there(one) && is_there(other));
-    let own: Vec<f64> = pairs().filter(|((one, other), _)| one == other).map(|(_, seconds)| seconds).collect();
-    let unit = own.iter().sum::<f64>() / own.len() as f64;
+    let is_present = |chunk: usize| Some(classes[chunk]) != lost;
+    let pairs = || matrix.pairs().filter(|&((one, other), _)| is_present(one) && is_present(other));
+    let self_times: Vec<f64> = pairs().filter(|((one, other), _)| one == other).map(|(_, seconds)| seconds).collect();
+    let unit = self_times.iter().sum::<f64>() / self_times.len() as f64;
     pairs().map(|(pair, seconds)| (pair, seconds / unit)).collect()
 }
 
@@ -135,9 +138,9 @@ fn has_times(fit: &LayoutFit, pairs: &[((usize, usize), f64)]) -> bool {
 }
 
 /// The mean square error of the times of pairs, in logarithms.
-fn squares_off(fit: &LayoutFit, pairs: &[((usize, usize), f64)]) -> f64 {
-    let off = |&((one, other), time): &((usize, usize), f64)| (time / share(fit, one, other)).ln().powi(2);
-    pairs.iter().map(off).sum::<f64>() / pairs.len().max(1) as f64
+fn mean_square_error(fit: &LayoutFit, pairs: &[((usize, usize), f64)]) -> f64 {
+    let squared_error = |&((one, other), time): &((usize, usize), f64)| (time / share(fit, one, other)).ln().powi(2);
+    pairs.iter().map(squared_error).sum::<f64>() / pairs.len().max(1) as f64
 }
 
 /// The expected time of a pair, relative to a chunk with itself: the number of disks of one chunk divided by that of
@@ -150,9 +153,9 @@ fn share(fit: &LayoutFit, one: usize, other: usize) -> f64 {
         let place = |copy: usize| fit.layout.place(at / data, (at % data) as usize + copy).disk;
         (0..copies).map(place).collect()
     };
-    let (mine, theirs) = (disks(one), disks(other));
-    let more = theirs.iter().filter(|disk| !mine.contains(disk)).count();
-    mine.len() as f64 / (mine.len() + more) as f64
+    let (disks_of_one, disks_of_other) = (disks(one), disks(other));
+    let added = disks_of_other.iter().filter(|disk| !disks_of_one.contains(disk)).count();
+    disks_of_one.len() as f64 / (disks_of_one.len() + added) as f64
 }
 
 #[cfg(test)]
@@ -178,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn the_third_level_tells_chained_declustering() {
+    fn the_third_time_level_identifies_chained_declustering() {
         let chained = matrix(&fit(LayoutKind::Chained, 1, 1, 6));
         assert_eq!(names(&fits(&chained, &chained.classes().value)), [("chained", 6)]);
         let striped = matrix(&fit(LayoutKind::Raid0, 6, 0, 6));
@@ -190,44 +193,49 @@ mod tests {
     fn writes_decide_what_reads_leave_open() {
         let striped = matrix(&fit(LayoutKind::Raid0, 6, 0, 6));
         let fits = fits(&striped, &striped.classes().value);
-        let told = |ratio: f64| level(&fits, ratio).map(|told| (told.level.value, names(&told.fits)));
-        assert_eq!(told(1.05), Some((RedundancyLevel::Raid0, vec![("raid0", 6)])));
-        assert_eq!(told(1.8), Some((RedundancyLevel::Mirror(2), vec![("raid1", 12)])));
-        assert_eq!(told(4.5), Some((RedundancyLevel::Raid5, vec![("raid5-ls", 6)])));
+        let conclusion = |ratio: f64| level(&fits, ratio).map(|evidence| (evidence.level.value, names(&evidence.fits)));
+        assert_eq!(conclusion(1.05), Some((RedundancyLevel::Raid0, vec![("raid0", 6)])));
+        assert_eq!(conclusion(1.8), Some((RedundancyLevel::Mirror(2), vec![("raid1", 12)])));
+        assert_eq!(conclusion(4.5), Some((RedundancyLevel::Raid5, vec![("raid5-ls", 6)])));
         assert_eq!(
-            told(6.2),
+            conclusion(6.2),
             Some((RedundancyLevel::Raid6, vec![("raid6-pq", 6)])),
             "though a whole stripe of RAID-5 is six, too"
         );
-        assert_eq!(told(2.8), None, "half-way between is nothing");
+        assert_eq!(conclusion(2.8), None, "half-way between is nothing");
     }
 
     #[test]
-    fn it_is_as_sure_as_what_is_usual_is_likelier() {
+    fn the_confidence_of_a_level_follows_the_prior_of_its_write_costs() {
         // Four disks: RAID-5 costs four either way, RAID-6 only where it recomputes whole stripes.
         let four = [fit(LayoutKind::Raid5Ls, 3, 1, 4), fit(LayoutKind::Raid6Pq, 2, 2, 4)];
-        let told = level(&four, 4.2).expect("a level");
-        assert_eq!(told.level.value, RedundancyLevel::Raid5);
-        assert!((0.93..0.97).contains(&told.level.confidence), "one in twenty: {told:?}");
+        let evidence = level(&four, 4.2).expect("a level");
+        assert_eq!(evidence.level.value, RedundancyLevel::Raid5);
+        assert!((0.93..0.97).contains(&evidence.level.confidence), "one in twenty: {evidence:?}");
         // Six disks: the usual cost of RAID-6 is that of a whole stripe of RAID-5.
         let striped = matrix(&fit(LayoutKind::Raid0, 6, 0, 6));
         let six = fits(&striped, &striped.classes().value);
-        let sure = |ratio: f64| level(&six, ratio).expect("a level").level.confidence;
-        assert!(sure(1.0) > 0.999 && (0.93..0.97).contains(&sure(6.0)), "{} and {}", sure(1.0), sure(6.0));
+        let confidence = |ratio: f64| level(&six, ratio).expect("a level").level.confidence;
+        assert!(
+            confidence(1.0) > 0.999 && (0.93..0.97).contains(&confidence(6.0)),
+            "{} and {}",
+            confidence(1.0),
+            confidence(6.0)
+        );
         // Between four and six it is open.
-        assert!((0.4..0.8).contains(&sure(4.9)), "{}", sure(4.9));
+        assert!((0.4..0.8).contains(&confidence(4.9)), "{}", confidence(4.9));
     }
 
     #[test]
-    fn what_all_that_may_be_have_in_common_is_not_in_doubt() {
+    fn properties_that_all_possible_levels_share_are_not_in_doubt() {
         let striped = matrix(&fit(LayoutKind::Raid0, 6, 0, 6));
-        let told = level(&fits(&striped, &striped.classes().value), 4.9).expect("a level");
-        assert!(told.level.confidence < 0.8, "{told:?}");
+        let evidence = level(&fits(&striped, &striped.classes().value), 4.9).expect("a level");
+        assert!(evidence.level.confidence < 0.8, "{evidence:?}");
         assert!(
-            told.copies.confidence > 0.999 && told.disks.confidence > 0.999,
-            "RAID-5 or RAID-6, it has six: {told:?}"
+            evidence.copies.confidence > 0.999 && evidence.disks.confidence > 0.999,
+            "RAID-5 or RAID-6, it has six: {evidence:?}"
         );
-        assert_eq!((told.copies.value, told.disks.value), (1, 6));
+        assert_eq!((evidence.copies.value, evidence.disks.value), (1, 6));
     }
 
     #[test]

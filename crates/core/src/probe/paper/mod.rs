@@ -87,7 +87,7 @@ async fn steps(bench: &ProbeIo<KnownArray>, parameters: &TrialParameters) -> Res
         }
     }
     if let Some(growth) = parameters.writes {
-        tell_redundancy(bench, parameters, growth, &mut rng(4)).await?;
+        find_redundancy(bench, parameters, growth, &mut rng(4)).await?;
     }
     Ok(())
 }
@@ -100,7 +100,7 @@ fn points(samples: &[ScanPoint]) -> Vec<(u64, f64)> {
 ///
 /// # Errors
 /// When the budget is spent, or requests fail repeatedly.
-pub async fn tell_redundancy(
+pub async fn find_redundancy(
     bench: &ProbeIo<KnownArray>,
     parameters: &TrialParameters,
     growth: WriteGrowth,
@@ -172,13 +172,13 @@ fn note_redundancy(bench: &ProbeIo<KnownArray>, ratio: f64) {
     bench.note(|known| {
         known.write_ratio = Some(Claim::new(ratio, 1.0));
         let Some(fits) = &known.fits else { return };
-        let Some(told) = level::level(&fits.value, ratio) else { return };
+        let Some(evidence) = level::level(&fits.value, ratio) else { return };
         // The claim holds if a fitting layout exists and is this one. Values that were known before keep their confidence.
-        let (known_fits, as_sure) = (fits.confidence, told.level.confidence);
-        learn(&mut known.copies, told.copies.value, known_fits * told.copies.confidence);
-        learn(&mut known.disks, told.disks.value, known_fits * told.disks.confidence);
-        learn(&mut known.fits, told.fits, known_fits * as_sure);
-        known.level = Some(Claim::new(told.level.value, known_fits * as_sure));
+        let (known_fits, level_confidence) = (fits.confidence, evidence.level.confidence);
+        learn(&mut known.copies, evidence.copies.value, known_fits * evidence.copies.confidence);
+        learn(&mut known.disks, evidence.disks.value, known_fits * evidence.disks.confidence);
+        learn(&mut known.fits, evidence.fits, known_fits * level_confidence);
+        known.level = Some(Claim::new(evidence.level.value, known_fits * level_confidence));
     });
 }
 
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn four_steps_tell_an_array_and_take_what_the_formula_says() {
+    fn four_steps_identify_an_array_in_the_requests_that_the_formula_predicts() {
         let (known, spent) = known(ProbeBudget::UNLIMITED, 10);
         let value = |claim: Option<Claim<u64>>| claim.map(|claim| claim.value);
         assert_eq!(value(known.pattern_bytes), Some(3 * CHUNK));
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_when_nothing_is_left_stays() {
+    fn results_known_before_the_budget_is_spent_are_kept() {
         let pattern = StepCost::of(&parameters(), 3 * CHUNK, CHUNK).pattern;
         let (known, spent) = known(ProbeBudget { requests: pattern + 1000, ..ProbeBudget::UNLIMITED }, 10);
         assert_eq!(known.pattern_bytes.map(|claim| claim.value), Some(3 * CHUNK));
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_fails_and_one_that_is_too_small_say_so() {
+    fn failing_too_small_and_serial_devices_are_reported_as_unmeasurable() {
         let mut prober = paper(DEVICE, parameters(), ProbeBudget::UNLIMITED);
         let mut batches = 0;
         while let Some(batch) = prober.poll_batch() {

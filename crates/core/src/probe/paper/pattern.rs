@@ -37,7 +37,7 @@ pub async fn scan<K>(bench: &ProbeIo<K>, parameters: &TrialParameters, rng: &mut
 /// The pattern: the greatest common divisor of the sizes in the slowest cluster; `None` of an empty scan.
 pub fn pattern(samples: &[ScanPoint]) -> Option<PatternScan> {
     let seconds: Vec<f64> = samples.iter().map(|sample| sample.seconds).collect();
-    let clusters = cluster::many(&seconds);
+    let clusters = cluster::by_criterion(&seconds);
     let slowest = clusters.means.len() - 1;
     let bytes = cluster::gcd(clusters.members(slowest).map(|index| samples[index].bytes));
     if bytes == 0 {
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn one_outlier_breaks_the_rule_and_the_confidence_says_so() {
+    fn one_outlier_breaks_the_rule_and_the_confidence_is_low() {
         let times = |step: u64| if step.is_multiple_of(16) || step == 31 { 2.0 } else { 1.0 };
         let found = pattern(&samples(times, 40)).expect("some");
         assert_eq!(found.bytes, 4096);

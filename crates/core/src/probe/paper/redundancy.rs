@@ -87,10 +87,10 @@ mod tests {
             Ok(())
         });
         while let Some(batch) = prober.poll_batch() {
-            let (mut now, mut left) = (Nanos::ZERO, cached);
+            let (mut now, mut cached_left) = (Nanos::ZERO, cached);
             let serve = |request: &ProbeRequest| {
-                let is_cached = request.kind == ProbeAccess::Rewrite && left > 0;
-                left -= usize::from(is_cached);
+                let is_cached = request.kind == ProbeAccess::Rewrite && cached_left > 0;
+                cached_left -= usize::from(is_cached);
                 let millis = if is_cached {
                     0
                 } else if request.kind == ProbeAccess::Rewrite {
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_cache_one_batch_of_writes_tells() {
+    fn without_a_cache_one_batch_of_writes_shows_the_ratio() {
         let found = measured(WriteGrowth::Doubling, 0);
         assert_eq!((found.writes.len(), found.ratio()), (1, 4.0));
     }
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cache_that_takes_all_is_given_up() {
+    fn measuring_ends_at_the_largest_batch_if_a_cache_takes_all_writes() {
         let found = measured(WriteGrowth::Doubling, usize::MAX);
         assert_eq!(found.writes.last().map(|&(count, _)| count), Some(100 * GROWTH_MAX));
         assert_eq!(found.ratio(), 0.0);

@@ -94,13 +94,13 @@ impl Followers {
     pub(super) fn ended(&mut self, length: Nanos) {
         let length = length.as_secs_f64();
         let Followers { octaves, all, worst, imagined, open } = self;
-        open.retain_mut(|one| {
-            one.gap += length;
-            let is_open = one.gap < SERVICES[SERVICES.len() - 1];
+        open.retain_mut(|interval| {
+            interval.gap += length;
+            let is_open = interval.gap < SERVICES[SERVICES.len() - 1];
             if !is_open {
-                octaves[one.octave].add(&one.sums);
-                all.add(&one.sums);
-                worst.iter_mut().zip(one.sums).for_each(|(worst, sum)| *worst = sum.max(*worst * (1.0 - FADING)));
+                octaves[interval.octave].add(&interval.sums);
+                all.add(&interval.sums);
+                worst.iter_mut().zip(interval.sums).for_each(|(worst, sum)| *worst = sum.max(*worst * (1.0 - FADING)));
                 *imagined *= 1.0 - FADING;
             }
             is_open
@@ -112,7 +112,8 @@ impl Followers {
         if open.len() == OPEN_MAX {
             // The shortest followed tells least, because it is in the middle of a burst; of several alike, one is
             // followed to its end.
-            let shortest = (0..OPEN_MAX).min_by_key(|&one| open[one].octave).filter(|&one| open[one].octave < octave);
+            let shortest =
+                (0..OPEN_MAX).min_by_key(|&index| open[index].octave).filter(|&index| open[index].octave < octave);
             let Some(shortest) = shortest else { return };
             open.swap_remove(shortest);
         }
@@ -120,12 +121,12 @@ impl Followers {
     }
 
     /// Records that `count` requests have arrived.
-    pub(super) fn came(&mut self, count: u32) {
+    pub(super) fn arrived(&mut self, count: u32) {
         let count = f64::from(count);
-        for one in &mut self.open {
-            for (sum, service) in one.sums.iter_mut().zip(SERVICES) {
-                let left = (1.0 - one.gap * (1.0 / service)).max(0.0);
-                *sum += count * left * left;
+        for interval in &mut self.open {
+            for (sum, service) in interval.sums.iter_mut().zip(SERVICES) {
+                let share_left = (1.0 - interval.gap * (1.0 / service)).max(0.0);
+                *sum += count * share_left * share_left;
             }
         }
     }
@@ -165,13 +166,13 @@ impl Followers {
         self.worst.iter_mut().zip(worst).for_each(|(known, &kept)| *known = known.max(kept));
     }
 
-    /// As [`Followers::behind`], but for the largest recent burst after an interval of any length, and no less than is
-    /// still imagined while little was seen.
+    /// As [`Followers::queue_factor`], but for the largest recent burst after an interval of any length, and no less
+    /// than is still imagined while little was seen.
     pub(super) fn worst_or_imagined(&self, service: f64) -> f64 {
         self.worst(service).max(self.imagined)
     }
 
-    /// As [`Followers::behind`], but for the largest recent burst that was seen.
+    /// As [`Followers::queue_factor`], but for the largest recent burst that was seen.
     pub(super) fn worst(&self, service: f64) -> f64 {
         let (low, share) = place(service);
         self.worst[low] + (self.worst[low + 1] - self.worst[low]) * share
@@ -179,7 +180,7 @@ impl Followers {
 
     /// The delay of all requests together as a multiple of the delay of the one that ends the interval, 1 or more.
     /// `length` is that of the interval, and `service` the service time of the scrub request, both in seconds.
-    pub(super) fn behind(&self, length: f64, service: f64) -> f64 {
+    pub(super) fn queue_factor(&self, length: f64, service: f64) -> f64 {
         let (low, share) = place(service);
         let of = |octave: &Octave| octave.sums[low] + (octave.sums[low + 1] - octave.sums[low]) * share;
         let usual = if self.all.ends > 0.0 { of(&self.all) / self.all.ends } else { 1.0 };
@@ -193,41 +194,41 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_comes_after_long_idleness_brings_more_with_him() {
+    fn arrivals_after_long_idleness_have_more_followers() {
         let mut followers = Followers::default();
         for _ in 0..50 {
             followers.ended(Nanos::from_millis(5));
-            followers.came(1);
+            followers.arrived(1);
             // Forty requests, 50 us of idle time apart.
             followers.ended(Nanos::from_millis(500));
-            followers.came(1);
+            followers.arrived(1);
             for _ in 1..40 {
                 followers.ended(Nanos(50_000));
-                followers.came(1);
+                followers.arrived(1);
             }
         }
-        let behind = [0.005, 0.5].map(|length| followers.behind(length, 0.02));
-        assert!(behind[0] < 5.0 && (34.0..40.0).contains(&behind[1]), "{behind:?}");
-        let short = followers.behind(0.5, 0.001);
+        let queue_factor = [0.005, 0.5].map(|length| followers.queue_factor(length, 0.02));
+        assert!(queue_factor[0] < 5.0 && (34.0..40.0).contains(&queue_factor[1]), "{queue_factor:?}");
+        let short = followers.queue_factor(0.5, 0.001);
         assert!((6.0..14.0).contains(&short), "gaps of 2 ms in all use up a delay of one: {short}");
     }
 
     #[test]
-    fn it_is_one_for_those_who_come_alone() {
+    fn the_factor_is_one_for_requests_that_arrive_alone() {
         let mut followers = Followers::default();
-        assert_eq!(followers.behind(0.05, 0.01), 1.0);
+        assert_eq!(followers.queue_factor(0.05, 0.01), 1.0);
         for _ in 0..100 {
             followers.ended(Nanos::from_millis(50));
-            followers.came(1);
+            followers.arrived(1);
         }
-        assert_eq!(followers.behind(0.05, 0.01), 1.0);
-        assert!((followers.behind(0.05, 0.2) - (1.0 + 0.75f64.powi(2) + 0.25 + 0.0625)).abs() < 0.2);
+        assert_eq!(followers.queue_factor(0.05, 0.01), 1.0);
+        assert!((followers.queue_factor(0.05, 0.2) - (1.0 + 0.75f64.powi(2) + 0.25 + 0.0625)).abs() < 0.2);
         for _ in 0..1000 {
             followers.ended(Nanos::from_millis(5));
-            followers.came(1);
+            followers.arrived(1);
         }
         // 1 + (1 - 5 / 16)^2 + ...: fifty intervals end while one is followed.
-        assert!((followers.behind(0.005, 0.016) - 1.62).abs() < 0.1, "{}", followers.behind(0.005, 0.016));
+        assert!((followers.queue_factor(0.005, 0.016) - 1.62).abs() < 0.1, "{}", followers.queue_factor(0.005, 0.016));
         assert!(followers.open.len() <= OPEN_MAX && size_of::<Followers>() < 4096);
     }
 }

@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_learnt_is_recalled_and_fades() {
+    fn recalled_observations_are_like_the_original_and_fade() {
         let (seen, at) = (seen(), UnixSeconds(1_763_722_222));
         let learnt = Learnt::of(&seen, None, at);
         let text = learnt.to_string();
@@ -267,25 +267,29 @@ mod tests {
             longer.unwrap().longer / seen.workload.idle.moments().count
         };
         for seconds in [0.015, 0.05, 0.2, 0.4] {
-            let (was, is) = (survival(&seen, seconds), survival(&recalled, seconds));
-            assert!((was - is).abs() < 0.001, "{seconds}: {was} and {is}");
+            let (before, after) = (survival(&seen, seconds), survival(&recalled, seconds));
+            assert!((before - after).abs() < 0.001, "{seconds}: {before} and {after}");
         }
-        let behind = |seen: &Observed| seen.workload.followers.behind(0.3, 0.064);
-        let (was, is) = (behind(&seen), behind(&recalled));
-        assert!(was > 1.5 && (is / was - 1.0).abs() < 0.2, "few ends are recalled: {was} and {is}");
+        let queue_factor = |seen: &Observed| seen.workload.followers.queue_factor(0.3, 0.064);
+        let (before, after) = (queue_factor(&seen), queue_factor(&recalled));
+        assert!(before > 1.5 && (after / before - 1.0).abs() < 0.2, "few ends are recalled: {before} and {after}");
         for (size, head) in
             [64, 512, 1024].into_iter().flat_map(|kib| [DiskHead::Away, DiskHead::There].map(|h| (kib, h)))
         {
             let of = |seen: &Observed| seen.service.of(Bytes::kib(size), head);
-            let (was, is) = (of(&seen), of(&recalled));
-            assert!((was.mean / is.mean - 1.0).abs() < 0.1 && (was.most / is.most - 1.0).abs() < 0.2, "{was:?} {is:?}");
+            let (before, after) = (of(&seen), of(&recalled));
+            assert!(
+                (before.mean / after.mean - 1.0).abs() < 0.1
+                    && (before.usual_high / after.usual_high - 1.0).abs() < 0.2,
+                "{before:?} {after:?}"
+            );
         }
         let later = read.recalled(now, UnixSeconds(at.0 + 7 * 86_400), None).workload.idle.moments().count;
         assert!((later - INTERVALS_MAX / 2.0).abs() < 1.0, "{later}");
     }
 
     #[test]
-    fn a_beat_is_written_with_its_clock_and_holds_by_no_other() {
+    fn a_period_is_saved_with_its_clock_and_dropped_on_another() {
         let parts = [vec![[3.0, 0.5], [0.0, 0.25]], vec![[1.0, 0.125], [2.0, 4.0]]];
         let beat = Beat { period: Nanos::from_secs(30), score: 31.5, ends: 75.0, parts };
         let learnt = Learnt::of(&seen(), Some(beat.clone()), UnixSeconds(1)).told_by("5c1f-0e");
@@ -301,20 +305,24 @@ mod tests {
         let sealed = |body: &str| format!("{body}checksum {:08x}\n", crc32c(body.as_bytes())).parse::<Learnt>();
         let body = &text[..text.rfind("checksum").unwrap()];
         assert!(sealed(body).is_ok());
-        for (was, is) in [("beat 30", "beat x"), ("young 3", "young 3 3"), ("old", "older"), ("beat", "worst")] {
-            assert!(sealed(&body.replacen(was, is, 1)).is_err(), "{is}");
+        for (original, damaged) in
+            [("beat 30", "beat x"), ("young 3", "young 3 3"), ("old", "older"), ("beat", "worst")]
+        {
+            assert!(sealed(&body.replacen(original, damaged, 1)).is_err(), "{damaged}");
         }
     }
 
     #[test]
-    fn what_is_damaged_is_not_recalled() {
+    fn a_damaged_text_is_refused() {
         let text = Learnt::of(&seen(), None, UnixSeconds(1)).to_string();
         let sealed = |body: &str| format!("{body}checksum {:08x}\n", crc32c(body.as_bytes())).parse::<Learnt>();
         let body = &text[..text.rfind("checksum").unwrap()];
         assert!(sealed(body).is_ok());
         assert_eq!(text.replacen("idle", "idlf", 1).parse::<Learnt>(), Err(NotLearnt));
-        for (was, is) in [("idle ", "idle -1 "), ("idle ", "idle 3 nan\nidle "), ("there", "where"), ("at 1", "at x")] {
-            assert!(sealed(&body.replacen(was, is, 1)).is_err(), "{is}");
+        for (original, damaged) in
+            [("idle ", "idle -1 "), ("idle ", "idle 3 nan\nidle "), ("there", "where"), ("at 1", "at x")]
+        {
+            assert!(sealed(&body.replacen(original, damaged, 1)).is_err(), "{damaged}");
         }
         assert!(["", "checksum 00000000", MAGIC].iter().all(|text| text.parse::<Learnt>().is_err()));
         // Indices that do not exist are ignored.

@@ -41,7 +41,7 @@ impl ObservedWorkload {
     /// Counts `count` arrivals.
     pub fn add_requests(&mut self, count: u32) {
         self.requests += u64::from(count);
-        self.followers.came(count);
+        self.followers.arrived(count);
     }
 
     /// Counts an idle interval that has ended.

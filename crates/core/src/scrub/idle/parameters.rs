@@ -392,7 +392,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_set_is_got_again_and_nothing_else_changes() {
+    fn setting_a_parameter_changes_it_and_no_other() {
         for parameter in Parameter::ALL {
             let value = parameter.row().takes.another();
             let with = PolicyParameters::with(&[(parameter, value)]);
@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_told_apart() {
+    fn parameter_names_are_distinct() {
         for (n, parameter) in Parameter::ALL.into_iter().enumerate() {
             let row = parameter.row();
             assert!(!row.name.is_empty() && !row.about.is_empty(), "{parameter:?}");

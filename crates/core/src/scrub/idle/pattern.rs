@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_grow_as_the_paper_says() {
+    fn requests_grow_as_in_the_paper() {
         let max = Bytes::kib(600);
         assert_eq!(sizes(RequestGrowth::Fixed), [64; 5]);
         assert_eq!(sizes(RequestGrowth::By { factor: 2.0, plus: Bytes(0), max }), [64, 128, 256, 512, 600]);
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn steadiness_is_known() {
+    fn a_size_is_steady_once_it_no_longer_grows() {
         let pattern = |growth| IdlePattern { wait: Nanos::ZERO, first: Bytes::kib(64), growth };
         let growing = pattern(RequestGrowth::By { factor: 2.0, plus: Bytes(0), max: Bytes::mib(4) });
         assert!(!growing.is_steady(Bytes::mib(2), Nanos::ZERO) && growing.is_steady(Bytes::mib(4), Nanos::ZERO));

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn it_fires_in_what_is_predicted_to_be_long() {
+    fn requests_are_sent_in_intervals_predicted_to_be_long() {
         for method in [Method::AutoRegressive, Method::Acd] {
             let fired = fired(method, Cutoff::Length(Nanos::from_millis(500)), Nanos::ZERO);
             assert!(fired[..32].iter().all(|&(_, is_fired)| !is_fired), "nothing can be predicted yet");
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_percentile_says_how_often_it_fires() {
+    fn a_percentile_determines_how_often_requests_are_sent() {
         let wait = Nanos::from_millis(7);
         for (hundredths, expected) in [(2000, 800), (8000, 200), (10_000, 0)] {
             let fired = fired(Method::AutoRegressive, Cutoff::Percentile(hundredths), wait);

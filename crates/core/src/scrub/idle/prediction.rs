@@ -31,7 +31,7 @@ pub struct Prediction {
     intervals: u64,
     refit_at: u64,
     next: Option<f64>,
-    made: ThinnedSample,
+    predictions: ThinnedSample,
 }
 
 /// A method of prediction.
@@ -52,7 +52,7 @@ impl Prediction {
             }
             Method::Acd => RunningModel::Acd { past: VecDeque::with_capacity(WINDOW), expected: None },
         };
-        Prediction { method, intervals: 0, refit_at: INTERVALS_MIN, next: None, made: ThinnedSample::default() }
+        Prediction { method, intervals: 0, refit_at: INTERVALS_MIN, next: None, predictions: ThinnedSample::default() }
     }
 
     /// Adds an idle interval that has ended, and predicts the next one: O(p), or O(1) for ACD. The model is fitted
@@ -66,7 +66,7 @@ impl Prediction {
         }
         self.next = self.method.next().map(|seconds| seconds.max(0.0));
         if let Some(seconds) = self.next {
-            self.made.add(seconds);
+            self.predictions.add(seconds);
         }
     }
 
@@ -86,7 +86,7 @@ impl Prediction {
     /// When `q` is not in 0..=100.
     pub fn percentile(&self, q: f64) -> Option<f64> {
         assert!((0.0..=100.0).contains(&q), "a percentile");
-        self.made.quantile(q / 100.0)
+        self.predictions.quantile(q / 100.0)
     }
 }
 
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_predicted_from_few() {
+    fn nothing_is_predicted_from_few_intervals() {
         for method in METHODS {
             let mut prediction = Prediction::new(method);
             for (count, (_, idle)) in swinging(200, 1).into_iter().enumerate() {
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn both_follow_a_slow_swing_better_than_the_mean_does() {
+    fn both_methods_follow_a_slow_swing_better_than_the_mean_does() {
         for method in METHODS {
             let mut prediction = Prediction::new(method);
             let (mut error, mut error_of_mean) = (0.0, 0.0);
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn predictions_are_above_a_percentile_as_often_as_it_says() {
+    fn predictions_exceed_a_percentile_as_often_as_it_implies() {
         for method in METHODS {
             let mut prediction = Prediction::new(method);
             let mut above = [0u32; 4];
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sample_spreads_over_all_that_came() {
+    fn the_sample_spreads_over_all_values() {
         let mut sample = ThinnedSample::default();
         assert_eq!(sample.quantile(0.5), None);
         (0..=100).for_each(|value| sample.add(f64::from(value)));

@@ -27,7 +27,7 @@ const TAIL_MAX: f64 = 32.0;
 const MOST_OF: usize = 16;
 /// The number of service times of a size that are kept for the next run.
 const KEPT: usize = 16;
-/// A completion that takes more than this multiple of `most` is a stray: it says nothing about the size.
+/// A completion that takes more than this multiple of `usual_high` is a stray: it says nothing about the size.
 const STRAY: f64 = 2.0;
 /// Stray service times remembered, at most, and only those of the last [`STRAYS_OF`] completions.
 const STRAYS: usize = 64;
@@ -65,7 +65,7 @@ pub(super) struct ServiceEstimate {
     /// A cautious upper value: the longest recent one, without outliers.
     pub(super) high: f64,
     /// The service time that one in [`MOST_OF`] requests exceeds, at most `high`.
-    pub(super) most: f64,
+    pub(super) usual_high: f64,
     /// The usual service time and that of the longest requests: arrivals during a request lose as much as if these two were all.
     pub(super) cases: [ServiceCase; 2],
     /// The longest delay, in seconds, that one request causes; `None`: to its end.
@@ -87,7 +87,7 @@ impl ServiceEstimate {
         ServiceEstimate {
             mean,
             high,
-            most: high,
+            usual_high: high,
             cases: [ServiceCase { service: mean, share: 1.0 }, ServiceCase::default()],
             held_max: None,
         }
@@ -106,7 +106,13 @@ impl ServiceEstimate {
     /// The estimate for requests that take `more` seconds longer.
     fn plus(self, more: f64) -> ServiceEstimate {
         let cases = self.cases.map(|case| ServiceCase { service: case.service + more, ..case });
-        ServiceEstimate { mean: self.mean + more, high: self.high + more, most: self.most + more, cases, ..self }
+        ServiceEstimate {
+            mean: self.mean + more,
+            high: self.high + more,
+            usual_high: self.usual_high + more,
+            cases,
+            ..self
+        }
     }
 }
 
@@ -139,13 +145,13 @@ struct CompletionWindow {
 
 impl CompletionWindow {
     /// Would another completion of this length, at this time, change nothing but `latest`?
-    fn is_all(&self, nanos: u64, at: Nanos) -> bool {
+    fn is_uniform(&self, nanos: u64, at: Nanos) -> bool {
         let is_fresh = self.recent.len() == WINDOW && at.since(self.latest) <= STALE;
         is_fresh && self.sorted.first() == Some(&nanos) && self.sorted.last() == Some(&nanos)
     }
 
     fn add(&mut self, nanos: u64, at: Nanos) {
-        if self.is_all(nanos, at) {
+        if self.is_uniform(nanos, at) {
             self.latest = at;
             return;
         }
@@ -166,10 +172,10 @@ impl CompletionWindow {
         self.estimate = kept.last().map(|&longest| {
             let sum = self.sum - left_out.iter().sum::<u64>();
             let (mean, high) = (sum as f64 / 1e9 / kept.len() as f64, longest as f64 / 1e9);
-            let is_told = self.sorted.len() >= 2 * TAIL_OF && self.sorted.first() < self.sorted.last();
-            let most = self.sorted[self.sorted.len() - 1 - self.sorted.len() / MOST_OF] as f64 / 1e9;
-            let (most, steady) = (most.min(high), ServiceEstimate::steady(mean, high));
-            if is_told { ServiceEstimate { most, cases: self.cases(), ..steady } } else { steady }
+            let has_tail = self.sorted.len() >= 2 * TAIL_OF && self.sorted.first() < self.sorted.last();
+            let usual_high = self.sorted[self.sorted.len() - 1 - self.sorted.len() / MOST_OF] as f64 / 1e9;
+            let (usual_high, steady) = (usual_high.min(high), ServiceEstimate::steady(mean, high));
+            if has_tail { ServiceEstimate { usual_high, cases: self.cases(), ..steady } } else { steady }
         });
     }
 
@@ -182,9 +188,9 @@ impl CompletionWindow {
     /// The longest are represented by their first two moments: an arrival meets one in proportion to its length, and
     /// loses half of that length on average.
     fn cases(&self) -> [ServiceCase; 2] {
-        let (most, longest) = self.sorted.split_at(self.sorted.len() - self.sorted.len() / TAIL_OF);
+        let (shorter, longest) = self.sorted.split_at(self.sorted.len() - self.sorted.len() / TAIL_OF);
         let seconds = |nanos: &u64| *nanos as f64 / 1e9;
-        let usual = most.iter().map(seconds).sum::<f64>() / most.len() as f64;
+        let usual = shorter.iter().map(seconds).sum::<f64>() / shorter.len() as f64;
         let share = 1.0 / self.sorted.len() as f64;
         let moments = longest.iter().map(|nanos| seconds(nanos).min(TAIL_MAX * usual));
         let (sum, squares) = moments.fold((0.0, 0.0), |sums, one| (sums.0 + one, sums.1 + one * one));
@@ -193,7 +199,7 @@ impl CompletionWindow {
         } else {
             ServiceCase::default()
         };
-        [ServiceCase { service: usual, share: share * most.len() as f64 }, tail]
+        [ServiceCase { service: usual, share: share * shorter.len() as f64 }, tail]
     }
 }
 
@@ -265,7 +271,7 @@ impl ServiceTimes {
         let scaled = u128::from(service.0.min(SERVICE_MAX.0)) * u128::from(SIZES[nearest].0) / u128::from(size.0);
         let scaled = (scaled as u64).max(SERVICE_MIN.0);
         let usual = self.of(SIZES[nearest], head);
-        if self.is_known(SIZES[nearest], head) && scaled as f64 / 1e9 > STRAY * usual.most {
+        if self.is_known(SIZES[nearest], head) && scaled as f64 / 1e9 > STRAY * usual.usual_high {
             self.strays.add(self.completions, scaled as f64 / 1e9 - usual.mean);
         }
         self.windows(head)[nearest].add(scaled, at);
@@ -307,14 +313,14 @@ impl ServiceTimes {
 
     /// Adds `count` clean completions of one size that took `service` each, back to back; the earliest ended at `at`.
     pub fn add_run(&mut self, size: Bytes, head: DiskHead, service: Nanos, mut at: Nanos, count: u64) {
-        for left in (1..=count).rev() {
+        for remaining in (1..=count).rev() {
             let window = step_of(size).map(|step| &mut self.windows(head)[step]);
-            if let Some(window) = window.filter(|window| window.is_all(service.0, at)) {
-                at += Nanos(service.0 * (left - 1));
+            if let Some(window) = window.filter(|window| window.is_uniform(service.0, at)) {
+                at += Nanos(service.0 * (remaining - 1));
                 window.latest = at;
                 self.latest = self.latest.max(at);
-                self.completions += left;
-                self.bytes += left * size.0;
+                self.completions += remaining;
+                self.bytes += remaining * size.0;
                 if self.latest > self.estimates_until {
                     self.estimate();
                 }
@@ -384,10 +390,10 @@ impl ServiceTimes {
     }
 
     /// The next larger size, if it was not tried recently, or then delayed arrivals by more than `max` seconds.
-    pub(super) fn unknown_above(&self, size: Bytes, head: DiskHead, max: f64) -> Option<Bytes> {
-        let &above = SIZES.iter().find(|&&step| step > size)?;
-        let service = self.of(above, head);
-        (!self.is_known(above, head) || service.held(service.most) > max).then_some(above)
+    pub(super) fn unknown_larger(&self, size: Bytes, head: DiskHead, max: f64) -> Option<Bytes> {
+        let &larger = SIZES.iter().find(|&&step| step > size)?;
+        let service = self.of(larger, head);
+        (!self.is_known(larger, head) || service.held(service.usual_high) > max).then_some(larger)
     }
 
     /// The mean service time, in seconds, of a request of `size` that follows another: measured, or from the line
@@ -474,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_that_had_to_spin_up_is_forgiven() {
+    fn a_single_service_time_with_a_spin_up_does_not_count() {
         let mut times = seen(&[(Bytes::kib(64), 8_000_000)]);
         assert!(times.high(Bytes::kib(64), DiskHead::There) < 0.01, "one completion says nothing");
         times.add(Bytes::kib(64), DiskHead::There, Nanos::from_millis(5), Nanos::ZERO);
@@ -482,7 +488,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_seldom_but_happens_is_held_against_the_max_goal() {
+    fn the_cautious_upper_value_includes_rare_long_service_times() {
         let mut times = ServiceTimes::default();
         (0..1000).for_each(|i| {
             times.add(
@@ -511,7 +517,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_one_pays_for_the_seek_whatever_its_size() {
+    fn a_request_with_the_head_away_pays_for_the_same_seek_at_any_size() {
         let mut times =
             seen(&[(Bytes::kib(64), 1000), (Bytes::kib(64), 1000), (Bytes::mib(4), 40_000), (Bytes::mib(4), 40_000)]);
         (0..2).for_each(|_| times.add(Bytes::kib(64), DiskHead::Away, Nanos::from_millis(9), Nanos::ZERO));

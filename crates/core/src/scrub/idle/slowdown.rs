@@ -57,15 +57,15 @@ impl Slowdown {
         if self.is_queue_seen { self.queue_total } else { self.total }
     }
 
-    /// The number of requests that lost more than `most`, with the queue where that is seen. It includes requests that
+    /// The number of requests that lost more than `limit`, with the queue where that is seen. It includes requests that
     /// lost less by up to the width of a histogram's bucket (4.4 %).
-    pub fn longer_than(&self, most: Nanos) -> u64 {
-        above(if self.is_queue_seen { &self.queue_histogram } else { &self.histogram }, most)
+    pub fn longer_than(&self, limit: Nanos) -> u64 {
+        count_longer(if self.is_queue_seen { &self.queue_histogram } else { &self.histogram }, limit)
     }
 
-    /// The number of collisions that cost more than `most`, as exact as [`Slowdown::longer_than`].
-    pub(super) fn met_longer_than(&self, most: Nanos) -> u64 {
-        above(&self.histogram, most)
+    /// The number of collisions that cost more than `limit`, as exact as [`Slowdown::longer_than`].
+    pub(super) fn collisions_longer_than(&self, limit: Nanos) -> u64 {
+        count_longer(&self.histogram, limit)
     }
 
     /// Records the mean so far, over `requests` requests.
@@ -81,7 +81,7 @@ impl Slowdown {
     }
 }
 
-fn above(delays: &DurationHistogram, most: Nanos) -> u64 {
-    let longer = delays.buckets().filter(|&(upper, _)| upper > most.as_secs_f64());
+fn count_longer(delays: &DurationHistogram, limit: Nanos) -> u64 {
+    let longer = delays.buckets().filter(|&(upper, _)| upper > limit.as_secs_f64());
     longer.map(|(_, count)| count).sum::<f64>() as u64
 }

@@ -66,7 +66,7 @@ pub const POLICIES: &[PolicyKind] = &[
         name: "waiting",
         about: "Wait for idleness, then read until somebody comes",
         uses: &[Parameter::Wait, Parameter::Request],
-        make: Make::Interval(|with| Box::new(Waiting { wait: with.wait, size: first(with) })),
+        make: Make::Interval(|with| Box::new(Waiting { wait: with.wait, size: first_size(with) })),
         ..OFFERED
     },
     PolicyKind {
@@ -74,7 +74,7 @@ pub const POLICIES: &[PolicyKind] = &[
         about: "Pause after each request, whoever uses the disk",
         uses: &[Parameter::Delay, Parameter::Request],
         regard: Regard::Pauses,
-        make: Make::EachRequest(|with| Box::new(FixedDelay { delay: with.delay, size: first(with) })),
+        make: Make::EachRequest(|with| Box::new(FixedDelay { delay: with.delay, size: first_size(with) })),
         ..OFFERED
     },
     PolicyKind {
@@ -82,7 +82,7 @@ pub const POLICIES: &[PolicyKind] = &[
         about: "Full speed, whoever uses the disk",
         uses: &[Parameter::Request],
         regard: Regard::None,
-        make: Make::EachRequest(|with| Box::new(BackToBack { size: first(with) })),
+        make: Make::EachRequest(|with| Box::new(BackToBack { size: first_size(with) })),
         ..OFFERED
     },
     PolicyKind {
@@ -158,20 +158,20 @@ const STUDIED: PolicyKind = PolicyKind {
 /// Requests that grow begin with the size of the idle class (Amvrosiadis et al., DSN'12, V-C).
 const FIRST_OF_GROWING: Bytes = Bytes::kib(64);
 
-fn first(with: &PolicyParameters) -> Bytes {
-    with.request.expect("PolicyConfig::new sets it")
+fn first_size(parameters: &PolicyParameters) -> Bytes {
+    parameters.request.expect("PolicyConfig::new sets it")
 }
 
-fn growing(with: &PolicyParameters, plus: Bytes) -> Box<dyn IntervalPolicy> {
-    adaptive(with, RequestGrowth::By { factor: with.factor, plus, max: with.request_max })
+fn growing(parameters: &PolicyParameters, plus: Bytes) -> Box<dyn IntervalPolicy> {
+    adaptive(parameters, RequestGrowth::By { factor: parameters.factor, plus, max: parameters.request_max })
 }
 
-fn adaptive(with: &PolicyParameters, growth: RequestGrowth) -> Box<dyn IntervalPolicy> {
-    Box::new(Adaptive { pattern: IdlePattern { wait: with.wait, first: first(with), growth } })
+fn adaptive(parameters: &PolicyParameters, growth: RequestGrowth) -> Box<dyn IntervalPolicy> {
+    Box::new(Adaptive { pattern: IdlePattern { wait: parameters.wait, first: first_size(parameters), growth } })
 }
 
-fn predicted(with: &PolicyParameters, method: Method, wait: Nanos) -> Box<dyn IntervalPolicy> {
-    Box::new(Predicted::new(method, with.cutoff, wait, first(with)))
+fn predicted(parameters: &PolicyParameters, method: Method, wait: Nanos) -> Box<dyn IntervalPolicy> {
+    Box::new(Predicted::new(method, parameters.cutoff, wait, first_size(parameters)))
 }
 
 impl PolicyKind {
@@ -282,13 +282,13 @@ mod tests {
     use std::collections::BTreeSet;
 
     /// Request sizes that differ from every policy's defaults.
-    fn others() -> PolicyParameters {
+    fn other_sizes() -> PolicyParameters {
         let (request, request_max) = (Some(Bytes::kib(96)), Bytes::mib(3));
         PolicyParameters { request, request_max, ..PolicyParameters::default() }
     }
 
     #[test]
-    fn names_are_told_apart_and_find_their_row() {
+    fn policy_names_are_distinct_and_find_their_row() {
         let names: BTreeSet<&str> = POLICIES.iter().map(|kind| kind.name).collect();
         assert_eq!(names.len(), POLICIES.len());
         for kind in POLICIES {
@@ -300,14 +300,14 @@ mod tests {
 
     /// A parameter changes a policy if and only if the policy's row lists it in `uses`.
     #[test]
-    fn each_policy_heeds_what_its_row_says() {
+    fn each_policy_uses_exactly_the_parameters_of_its_row() {
         for kind in POLICIES {
             let usual = PolicyConfig::new(kind, PolicyParameters::default());
             for parameter in Parameter::ALL {
-                let mut with = usual.parameters;
-                with.set(parameter, parameter.row().takes.another());
+                let mut changed = usual.parameters;
+                changed.set(parameter, parameter.row().takes.another());
                 let made = |parameters| format!("{:?}", PolicyConfig::new(kind, parameters).make());
-                let is_used = made(with) != made(usual.parameters);
+                let is_used = made(changed) != made(usual.parameters);
                 assert_eq!(is_used, kind.uses.contains(&parameter), "{kind:?} and {parameter:?}");
             }
         }
@@ -317,7 +317,7 @@ mod tests {
     fn the_largest_request_is_known_beforehand() {
         let size_max = |name| {
             let kind = PolicyKind::named(name).unwrap();
-            PolicyConfig::new(kind, others()).size_max()
+            PolicyConfig::new(kind, other_sizes()).size_max()
         };
         assert_eq!([size_max("waiting"), size_max("delay"), size_max("ar")], [Bytes::kib(96); 3]);
         assert_eq!([size_max("exponential"), size_max("swapping")], [Bytes::mib(3); 2]);
@@ -325,13 +325,14 @@ mod tests {
     }
 
     #[test]
-    fn what_it_is_set_to_is_told_by_name() {
-        let told = |name| {
-            let told = PolicyConfig::new(PolicyKind::named(name).unwrap(), PolicyParameters::default()).named_values();
-            told.into_iter().map(|(name, _)| name).collect::<Vec<_>>()
+    fn the_parameters_of_a_policy_are_listed_by_name() {
+        let names = |name| {
+            let values =
+                PolicyConfig::new(PolicyKind::named(name).unwrap(), PolicyParameters::default()).named_values();
+            values.into_iter().map(|(name, _)| name).collect::<Vec<_>>()
         };
-        assert_eq!(told("budget"), ["slowdown", "max-slowdown", "goal"], "and no percentile, if none is given");
-        assert_eq!(told("idle-class"), ["wait", "request"]);
-        assert_eq!(told("ar-waiting"), ["wait", "percentile", "request"]);
+        assert_eq!(names("budget"), ["slowdown", "max-slowdown", "goal"], "and no percentile, if none is given");
+        assert_eq!(names("idle-class"), ["wait", "request"]);
+        assert_eq!(names("ar-waiting"), ["wait", "percentile", "request"]);
     }
 }

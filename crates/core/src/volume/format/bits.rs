@@ -122,7 +122,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn ones_end_where_they_end() {
+    fn ones_sets_exactly_len_bits_and_zeros_none() {
         for len in [0, 1, 63, 64, 65, 1000] {
             assert_eq!((Bits::<u64>::ones(len).count(), Bits::<u64>::zeros(len).count()), (len, 0));
         }
@@ -142,7 +142,9 @@ mod tests {
         }
 
         #[test]
-        fn bytes_and_back(len in 1u64..300, ones in prop::collection::vec(0u64..300, 0..50), start in 0u64..40) {
+        fn bits_survive_a_round_trip_through_bytes(
+            len in 1u64..300, ones in prop::collection::vec(0u64..300, 0..50), start in 0u64..40,
+        ) {
             let (mut bits, mut copy) = (Bits::<u64>::zeros(len), Bits::<u64>::ones(len));
             ones.iter().for_each(|one| bits.set(one % len, true));
             // In two pieces, the second longer than the remaining bits.

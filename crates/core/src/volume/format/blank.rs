@@ -39,10 +39,10 @@ fn record(uuid: Uuid) -> MemberRecord {
 pub fn maps(superblock: &Superblock) -> impl Iterator<Item = (MemberOffset, Buffer)> {
     let Superblock { geometry, array, .. } = *superblock;
     let (regions, stripes) = (Bits::zeros(geometry.regions()), Bits::zeros(geometry.stripes));
-    let intents = [IntentBit::Dirty, IntentBit::WhileOut].into_iter().flat_map(move |told| {
+    let intents = [IntentBit::Dirty, IntentBit::WhileOut].into_iter().flat_map(move |kind| {
         let regions = regions.clone();
         (0..geometry.intent_pages)
-            .map(move |page| (told.offset(&geometry, page), intent::encode(&geometry, array, told, page, &regions)))
+            .map(move |page| (kind.offset(&geometry, page), intent::encode(&geometry, array, kind, page, &regions)))
     });
     let written = (0..geometry.written_pages).flat_map(move |page| {
         [
@@ -77,7 +77,7 @@ mod tests {
     use crate::volume::integrity::scheme::Scheme;
 
     #[test]
-    fn pages_lie_one_behind_the_other_and_say_nothing() {
+    fn the_maps_of_a_new_member_are_contiguous_and_empty() {
         let layout = Layout::new(LayoutKind::Rotating, Shape { data: 2, parity: 1 }, 3).unwrap();
         let parameters = ArrayParameters { layout, scheme: Scheme::Stamp, chunk_bytes: 4096, block_bytes: 512 };
         let geometry = Geometry::fit(&parameters, 1 << 30, None).unwrap();
@@ -86,7 +86,7 @@ mod tests {
         let first = superblock(geometry, Uuid([7; 16]), "new", UnixSeconds(1), &names);
         let (mut end, mut map) = (geometry.intent_offset, WrittenMap::new(&geometry));
         for (offset, block) in maps(&first) {
-            let begins = [geometry.away_page_offset(0), MemberOffset(geometry.written_offset)];
+            let begins = [geometry.while_out_page_offset(0), MemberOffset(geometry.written_offset)];
             assert!(offset == MemberOffset(end) || begins.contains(&offset), "no gap but between the maps");
             end = (offset + block.len() as u64).get();
             let index = offset.get().saturating_sub(geometry.written_offset) / (2 * WRITTEN_PAGE_BYTES);

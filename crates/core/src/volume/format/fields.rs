@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn fields_are_read_back_as_they_were_written() {
         let mut block = [0; 32];
         let mut writer = FieldWriter::new(&mut block);
         writer.u8(1);
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_has_no_holes() {
+    fn a_text_with_a_zero_inside_or_invalid_utf8_is_refused() {
         assert_eq!(FieldReader::new(b"a\0b\0").text(4), None);
         assert_eq!(FieldReader::new(b"\xff\0\0\0").text(4), None);
         assert_eq!(FieldReader::new(b"\0\0\0\0").text(4), Some(""));

@@ -18,7 +18,7 @@ use std::ops::Range;
 /// The first bytes of an intent page.
 pub const MAGIC: [u8; 8] = *b"SJINTENT";
 /// The first bytes of a page of the regions written while a member was out.
-pub const AWAY_MAGIC: [u8; 8] = *b"SJWHLOUT";
+pub const WHILE_OUT_MAGIC: [u8; 8] = *b"SJWHLOUT";
 
 /// The meaning of the bits of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ impl IntentBit {
     const fn magic(self) -> [u8; 8] {
         match self {
             IntentBit::Dirty => MAGIC,
-            IntentBit::WhileOut => AWAY_MAGIC,
+            IntentBit::WhileOut => WHILE_OUT_MAGIC,
         }
     }
 
@@ -41,7 +41,7 @@ impl IntentBit {
     pub fn offset(self, geometry: &Geometry, index: u64) -> MemberOffset {
         match self {
             IntentBit::Dirty => geometry.intent_page_offset(index),
-            IntentBit::WhileOut => geometry.away_page_offset(index),
+            IntentBit::WhileOut => geometry.while_out_page_offset(index),
         }
     }
 }
@@ -60,8 +60,8 @@ impl<'a> IntentPage<'a> {
     ///
     /// # Errors
     /// When the block is not that page, or is damaged.
-    pub fn decode(block: &'a [u8], array: Uuid, told: IntentBit, index: u64) -> Result<IntentPage<'a>, PageError> {
-        head(told, array, index).decode(block).map(|(_, _, bits)| IntentPage { index, bits })
+    pub fn decode(block: &'a [u8], array: Uuid, kind: IntentBit, index: u64) -> Result<IntentPage<'a>, PageError> {
+        head(kind, array, index).decode(block).map(|(_, _, bits)| IntentPage { index, bits })
     }
 
     /// Whether the bit of the region at this place of the page is set.
@@ -77,10 +77,10 @@ impl<'a> IntentPage<'a> {
 ///
 /// # Panics
 /// When the geometry has no such page, or another number of regions.
-pub fn encode(geometry: &Geometry, array: Uuid, told: IntentBit, index: u64, regions: &Bits<RegionIndex>) -> Buffer {
+pub fn encode(geometry: &Geometry, array: Uuid, kind: IntentBit, index: u64, regions: &Bits<RegionIndex>) -> Buffer {
     assert!(index < geometry.intent_pages && regions.len() == geometry.regions(), "page {index} of {geometry:?}");
     let start = index * geometry.regions_per_page();
-    head(told, array, index).encode(geometry.block_bytes, |bits| regions.write_to(start, bits))
+    head(kind, array, index).encode(geometry.block_bytes, |bits| regions.write_to(start, bits))
 }
 
 /// The union of the sound pages of all members.
@@ -89,20 +89,20 @@ pub struct Union {
     geometry: Geometry,
     dirty: Bits<RegionIndex>,
     /// Of each page, whether any member has it whole.
-    is_told: Vec<bool>,
+    is_found: Vec<bool>,
 }
 
 impl Union {
     /// The union of no pages.
     pub fn new(geometry: &Geometry) -> Union {
-        let is_told = vec![false; geometry.intent_pages as usize];
-        Union { geometry: *geometry, dirty: Bits::zeros(geometry.regions()), is_told }
+        let is_found = vec![false; geometry.intent_pages as usize];
+        Union { geometry: *geometry, dirty: Bits::zeros(geometry.regions()), is_found }
     }
 
     /// Adds one page of one member, in any order. A page that the geometry does not have is ignored.
     pub fn add(&mut self, page: &IntentPage<'_>) {
-        let Some(is_told) = self.is_told.get_mut(page.index as usize) else { return };
-        *is_told = true;
+        let Some(is_found) = self.is_found.get_mut(page.index as usize) else { return };
+        *is_found = true;
         let mut bits = Bits::zeros(self.geometry.regions_per_page());
         bits.read_from(0, page.bits);
         let Range { start, end } = self.geometry.regions_of_page(page.index);
@@ -114,7 +114,7 @@ impl Union {
 
     /// The dirty regions; of a page that no member has whole, all its regions.
     pub fn dirty(mut self) -> Bits<RegionIndex> {
-        for (index, _) in self.is_told.iter().enumerate().filter(|(_, is_told)| !**is_told) {
+        for (index, _) in self.is_found.iter().enumerate().filter(|(_, is_found)| !**is_found) {
             let regions = self.geometry.regions_of_page(index as u64);
             RegionIndex::each(regions).for_each(|region| self.dirty.set(region, true));
         }
@@ -122,8 +122,8 @@ impl Union {
     }
 }
 
-fn head(told: IntentBit, array: Uuid, index: u64) -> PageHead {
-    PageHead { magic: told.magic(), array: array.id(), index: index as u32, generation: 0, since: 0 }
+fn head(kind: IntentBit, array: Uuid, index: u64) -> PageHead {
+    PageHead { magic: kind.magic(), array: array.id(), index: index as u32, generation: 0, since: 0 }
 }
 
 #[cfg(test)]
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_told_by_all_that_it_says() {
+    fn a_page_of_another_array_index_or_kind_or_with_a_changed_byte_is_refused() {
         let geometry = geometry(20_000);
         let page = encode(&geometry, ARRAY, IntentBit::Dirty, 1, &Bits::zeros(geometry.regions()));
         assert_eq!(page.len(), 512);
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_nobody_has_makes_its_regions_dirty() {
+    fn a_page_that_no_member_has_whole_makes_its_regions_dirty() {
         let geometry = geometry(20_000);
         assert_eq!((geometry.regions(), geometry.intent_pages, geometry.regions_per_page()), (20_000, 6, 3776));
         let mut members = [(); 3].map(|()| pages(&geometry, &Bits::zeros(20_000)));
@@ -190,7 +190,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_any_member_calls_dirty_is(members in prop::collection::vec(prop::collection::vec(0u64..20_000, 0..20), 1..4)) {
+        fn a_region_that_any_member_marks_dirty_is_dirty(
+            members in prop::collection::vec(prop::collection::vec(0u64..20_000, 0..20), 1..4),
+        ) {
             let geometry = geometry(20_000);
             let mut all = Bits::zeros(20_000);
             let pages: Vec<_> = members.iter().map(|dirty| {

@@ -43,23 +43,23 @@ impl Superblock {
         if (theirs.array, theirs.created, theirs.geometry) != (self.array, self.created, self.geometry) {
             return Err(NoReturn::Foreign);
         }
-        let ours = self.members.get(theirs.member.get()).ok_or(NoReturn::Foreign)?;
-        let is_out = matches!(ours.state, MemberState::Failed(_) | MemberState::Missing);
-        if !is_out || (ours.uuid, ours.term) != (theirs.own().uuid, theirs.own().term) {
+        let record = self.members.get(theirs.member.get()).ok_or(NoReturn::Foreign)?;
+        let is_out = matches!(record.state, MemberState::Failed(_) | MemberState::Missing);
+        if !is_out || (record.uuid, record.term) != (theirs.own().uuid, theirs.own().term) {
             return Err(NoReturn::NotOut);
         }
         if theirs.own().state != MemberState::Active {
             return Err(NoReturn::Incomplete);
         }
-        if ours.left == 0 || theirs.generation < ours.left {
+        if record.left == 0 || theirs.generation < record.left {
             return Err(NoReturn::Older);
         }
         let last = theirs.starts[theirs.starts.len() - 1];
         let is_known = self.starts.contains(&last) && theirs.generation <= self.generation;
-        let calls_out = self.members.iter().zip(&theirs.members).any(|(ours, theirs)| {
-            let is_out = matches!(theirs.state, MemberState::Failed(_) | MemberState::Missing);
+        let calls_out = self.members.iter().zip(&theirs.members).any(|(known, claimed)| {
+            let is_out = matches!(claimed.state, MemberState::Failed(_) | MemberState::Missing);
             // Or it knows a later disk in some member's place than this superblock does.
-            theirs.term > ours.term || ours.uuid == theirs.uuid && ours.state == MemberState::Active && is_out
+            claimed.term > known.term || known.uuid == claimed.uuid && known.state == MemberState::Active && is_out
         });
         if is_known && !calls_out { Ok(()) } else { Err(NoReturn::WentOn) }
     }

@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_written_as_everywhere() {
+    fn a_uuid_prints_in_the_usual_form() {
         assert_eq!(Uuid::of_random([0xff; 16]).to_string(), "ffffffff-ffff-4fff-bfff-ffffffffffff");
         assert_eq!(Uuid::of_random([0; 16]).to_string(), "00000000-0000-4000-8000-000000000000");
         let counted = Uuid(std::array::from_fn(|index| index as u8));

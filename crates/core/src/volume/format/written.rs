@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_sound_version_holds() {
+    fn the_newest_sound_version_of_a_page_counts() {
         let geometry = geometry(STRIPES);
         assert_eq!((geometry.written_pages, geometry.stripes_per_page()), (3, 32_448));
         let page = |index, generation, stripes: &Bits<StripeIndex>| {
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn zeros_are_never_invented() {
+    fn a_page_without_a_sound_version_counts_as_written() {
         let geometry = geometry(STRIPES);
         assert_eq!(map(&geometry, &[]).stripes, Bits::ones(STRIPES));
         let page = |index| (index, encode(&geometry, ARRAY, index, 1, 1, &bits([])));
@@ -171,7 +171,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_comes_back(ones in prop::collection::vec(0..STRIPES, 0..40), generation in 1..NUMBER_END) {
+        fn encoded_pages_decode_to_the_same_map(
+            ones in prop::collection::vec(0..STRIPES, 0..40), generation in 1..NUMBER_END,
+        ) {
             let geometry = geometry(STRIPES);
             let stripes = bits(ones);
             let pages: Vec<_> = (0..3).map(|index| (index, encode(&geometry, ARRAY, index, generation, 1, &stripes))).collect();

@@ -128,10 +128,10 @@ fn claims(
     index: StripePosition,
     without: Option<StripePosition>,
 ) -> impl Iterator<Item = (StripePosition, ListEntry)> {
-    let hears_all = evidence.scheme == Scheme::Stamp;
-    let is_heard =
-        move |position: StripePosition| Some(position) != without && (hears_all || evidence.rows[position].is_sound());
-    evidence.claims(index).filter(move |&(position, _)| is_heard(position))
+    let uses_torn = evidence.scheme == Scheme::Stamp;
+    let is_counted =
+        move |position: StripePosition| Some(position) != without && (uses_torn || evidence.rows[position].is_sound());
+    evidence.claims(index).filter(move |&(position, _)| is_counted(position))
 }
 
 /// Whether all claims about a data chunk agree, except those of row `without`.
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_is_consistent_when_nothing_that_is_said_of_a_chunk_differs() {
+    fn rows_read_are_consistent_when_all_claims_about_each_chunk_agree() {
         let all = PositionSet::range(0, 6);
         for scheme in CHECKED {
             assert!(is_consistent(&stripe(scheme, 4, 2), all), "{scheme}");
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stale_parity_is_no_way_to_a_missing_chunk_when_another_list_says_more() {
+    fn a_stale_parity_does_not_rebuild_a_missing_chunk_when_another_list_is_newer() {
         for scheme in CHECKED {
             let mut evidence = stripe(scheme, 4, 2);
             evidence.rows[1] = RowSeen::nothing(RowStatus::Missing);
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_two_claims_dispute_is_lost_and_nothing_else() {
+    fn a_chunk_whose_claims_differ_is_lost_and_no_other() {
         // A parity and the neighbour are missing: the chunk's own content against one list, and no order between them.
         let mut evidence = stripe(Scheme::Hybrid2, 4, 2);
         evidence.rows[2].entry = old(Scheme::Hybrid2);
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_the_parities_carry_is_lost_and_what_is_whole_is_not() {
+    fn more_erased_chunks_than_parities_are_lost_and_whole_ones_are_not() {
         let mut evidence = stripe(Scheme::Stamp, 4, 2);
         for position in [0, 1, 5] {
             evidence.rows[position] = RowSeen::nothing(RowStatus::Unreadable);
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn one_version_of_two_contents_is_never_believed() {
+    fn a_version_with_two_contents_is_lost() {
         let mut evidence = stripe(Scheme::Stamp, 4, 2);
         evidence.rows[2].entry.sum ^= 1;
         assert_eq!(judge(&evidence).lost, PositionSet::one(StripePosition(2)));
@@ -308,14 +308,14 @@ mod tests {
     }
 
     #[test]
-    fn hybrid_1_blames_one_row_where_a_version_began_to_count_again() {
+    fn hybrid_1_blames_one_row_when_versions_were_counted_on_from_an_old_one() {
         let diagnosis = judge(&counted_on());
         assert_eq!((diagnosis.stale, diagnosis.lost), (PositionSet::one(StripePosition(3)), PositionSet::NONE));
         assert_eq!(diagnosis.truth[0].unwrap().version, Version(8));
     }
 
     #[test]
-    fn hybrid_1_does_not_hear_the_list_of_a_torn_parity() {
+    fn hybrid_1_ignores_the_list_of_a_torn_parity() {
         let mut evidence = counted_on();
         evidence.rows[3].status = RowStatus::Torn;
         let diagnosis = judge(&evidence);

@@ -64,13 +64,13 @@ pub fn reconcile(evidence: &Evidence) -> Reconciliation {
         let mut listed = evidence.lists().map(|(_, list)| list[position].version);
         evidence.rows[position].entry.version.is_lost() || listed.any(|version| version.is_lost())
     };
-    let hollow: PositionSet = torn.iter().filter(was_lost).collect();
+    let still_lost: PositionSet = torn.iter().filter(was_lost).collect();
     Reconciliation {
         rebuilt: PositionSet::NONE,
         parities: PositionSet::NONE,
         truth: evidence.rows[..evidence.shape.data].iter().map(|row| row.entry).collect(),
-        resealed: torn - hollow,
-        lost: gone | hollow,
+        resealed: torn - still_lost,
+        lost: gone | still_lost,
     }
 }
 
@@ -117,8 +117,8 @@ impl Candidate {
 /// The lists of sound parities by which everything that disagrees with them can be rebuilt.
 fn candidates(evidence: &Evidence) -> Vec<Candidate> {
     let is_ordered = evidence.scheme.has_versions();
-    let differs = |one: ListEntry, other: ListEntry| {
-        if is_ordered { one.version.number() != other.version.number() } else { one.sum != other.sum }
+    let differs = |own: ListEntry, listed: ListEntry| {
+        if is_ordered { own.version.number() != listed.version.number() } else { own.sum != listed.sum }
     };
     // A torn row's version counts too: where only that row shows that a list is stale, the list is not the newest.
     let newest = |index: StripePosition| {
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_row_goes_forward_by_a_list_that_is_not_older_than_what_the_row_calls_itself() {
+    fn a_torn_row_goes_forward_by_a_list_not_older_than_its_own_version() {
         for (own, listed) in [(5, 5), (5, 7)] {
             let reconciliation = reconcile(&mirror(own, RowStatus::Torn, listed));
             assert_eq!(
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_row_stays_when_the_only_list_is_older_than_what_the_row_calls_itself() {
+    fn a_torn_row_stays_when_the_only_list_is_older_than_its_own_version() {
         // The parity's write was lost, and the row's next one torn: the content that the list describes was overwritten,
         // durably.
         let reconciliation = reconcile(&mirror(7, RowStatus::Torn, 5));
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_lists_that_both_take_something_back_the_later_is_followed() {
+    fn the_later_of_two_lists_that_both_take_something_back_is_followed() {
         let data = [(0, RowStatus::Corrupt), (12, RowStatus::Torn)];
         let reconciliation = reconcile(&versions(&data, &[&[5, 10], &[5, 10], &[7, 11], &[7, 11]]));
         assert_eq!(
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn without_versions_data_stay_as_they_are_when_the_parity_or_nobody_is_outvoted() {
+    fn without_versions_data_stay_when_only_the_parity_or_no_row_is_outvoted() {
         let mut evidence = unordered(Scheme::Hybrid2);
         evidence.rows[3].list.as_mut().unwrap()[0].sum = 77;
         let reconciliation = reconcile(&evidence);

@@ -236,15 +236,16 @@ fn status(appendix: &[u8], body_at: usize, identity: RowIdentity, content_sum: O
     let is_whole = content_sum.is_none_or(|_| self_sum == take_u32(appendix, SELF_SUM));
     let is_body_whole = body_sum == take_u32(appendix, BODY_SUM);
     let place = take_u64(appendix, PLACE);
-    let is_ours = take_u64(appendix, ARRAY) == identity.array;
-    let is_here = is_ours && place == identity.place() && take_u32(appendix, ROLE) == identity.role.get() as u32;
+    let is_of_array = take_u64(appendix, ARRAY) == identity.array;
+    let is_in_place =
+        is_of_array && place == identity.place() && take_u32(appendix, ROLE) == identity.role.get() as u32;
     // The second value: whether the checksums match, the body sum and (if the content was read) the self sum.
-    match (is_here, is_whole && is_body_whole) {
+    match (is_in_place, is_whole && is_body_whole) {
         (true, true) => RowStatus::Sound,
         (true, false) => RowStatus::Torn,
         // In a parity's place, a data row's body has no list of this length, so its sum does not match; but its fixed fields
         // lie in the same place. The place that they name is checked before it is used.
-        (false, is_whole) if is_ours && place != identity.place() => RowStatus::Elsewhere {
+        (false, is_whole) if is_of_array && place != identity.place() => RowStatus::Elsewhere {
             member: MemberIndex((place >> 48) as usize),
             row: RowIndex(place & ((1 << 48) - 1)),
             is_whole,
@@ -258,13 +259,13 @@ mod tests {
     use super::*;
 
     const CHUNK: usize = 512;
-    const HERE: RowIdentity =
+    const IDENTITY: RowIdentity =
         RowIdentity { array: 0xfeed, member: MemberIndex(3), row: RowIndex(77), role: StripePosition(1) };
 
     fn data_row(fill: u8, version: u64) -> Vec<u8> {
         let mut row = vec![fill; CHUNK + 512];
         let sum = crc32c(&row[..CHUNK]);
-        seal_data(&mut row, CHUNK, HERE, ListEntry { version: Version(version), sum }, 0x1234);
+        seal_data(&mut row, CHUNK, IDENTITY, ListEntry { version: Version(version), sum }, 0x1234);
         row
     }
 
@@ -273,77 +274,77 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sealed_opens_sound_and_in_no_other_place() {
+    fn a_sealed_row_opens_sound_in_its_own_place_only() {
         let row = data_row(7, 42);
-        let tag = open(&row, HERE);
+        let tag = open(&row, IDENTITY);
         assert_eq!((tag.status, tag.entry.version, tag.neighbour), (RowStatus::Sound, Version(42), 0x1234));
         let elsewhere = RowStatus::Elsewhere { member: MemberIndex(3), row: RowIndex(77), is_whole: true };
-        assert_eq!(open(&row, RowIdentity { row: RowIndex(78), ..HERE }).status, elsewhere);
-        assert_eq!(open(&row, RowIdentity { member: MemberIndex(2), ..HERE }).status, elsewhere);
-        assert_eq!(open(&row, RowIdentity { role: StripePosition(2), ..HERE }).status, RowStatus::Corrupt);
-        assert_eq!(open(&row, RowIdentity { array: 1, ..HERE }).status, RowStatus::Corrupt);
+        assert_eq!(open(&row, RowIdentity { row: RowIndex(78), ..IDENTITY }).status, elsewhere);
+        assert_eq!(open(&row, RowIdentity { member: MemberIndex(2), ..IDENTITY }).status, elsewhere);
+        assert_eq!(open(&row, RowIdentity { role: StripePosition(2), ..IDENTITY }).status, RowStatus::Corrupt);
+        assert_eq!(open(&row, RowIdentity { array: 1, ..IDENTITY }).status, RowStatus::Corrupt);
     }
 
     #[test]
-    fn every_changed_bit_is_seen_but_in_the_neighbours_copy_and_in_the_padding() {
+    fn every_changed_bit_is_found_except_in_the_neighbours_copy_and_the_padding() {
         let row = data_row(7, 42);
         let covered = (0..CHUNK).chain(CHUNK + 512 - VERSION..CHUNK + 512);
         for byte in covered {
             for bit in 0..8 {
                 let mut changed = row.clone();
                 changed[byte] ^= 1 << bit;
-                assert_ne!(open(&changed, HERE).status, RowStatus::Sound, "byte {byte} bit {bit}");
+                assert_ne!(open(&changed, IDENTITY).status, RowStatus::Sound, "byte {byte} bit {bit}");
             }
         }
         let mut changed = row.clone();
         renew_neighbour(&mut changed[CHUNK..], 9);
-        assert_eq!((open(&changed, HERE).status, open(&changed, HERE).neighbour), (RowStatus::Sound, 9));
+        assert_eq!((open(&changed, IDENTITY).status, open(&changed, IDENTITY).neighbour), (RowStatus::Sound, 9));
     }
 
     #[test]
-    fn a_torn_write_is_torn_wherever_it_was_cut() {
+    fn a_row_is_torn_wherever_its_write_was_cut_short() {
         let (old, new) = (data_row(1, 1), data_row(2, 2));
         for cut in (1..CHUNK + 512 - NEIGHBOUR).step_by(64) {
             let mut torn = new.clone();
             torn[cut..].copy_from_slice(&old[cut..]);
-            assert_eq!(open(&torn, HERE).status, RowStatus::Torn, "cut at {cut}");
+            assert_eq!(open(&torn, IDENTITY).status, RowStatus::Torn, "cut at {cut}");
         }
     }
 
     #[test]
     fn a_torn_row_is_believed_about_its_version_only_if_its_appendix_is_whole() {
         let row = data_row(1, 70);
-        let version = |row: &[u8]| open(row, HERE).entry.version;
+        let version = |row: &[u8]| open(row, IDENTITY).entry.version;
         let mut torn = row.clone();
         torn[..64].fill(9);
-        assert_eq!((open(&torn, HERE).status, version(&torn)), (RowStatus::Torn, Version(70)));
+        assert_eq!((open(&torn, IDENTITY).status, version(&torn)), (RowStatus::Torn, Version(70)));
         for byte in 0..8 {
             let mut spoilt = row.clone();
             spoilt[row.len() - VERSION + byte] ^= 1;
-            assert_eq!((open(&spoilt, HERE).status, version(&spoilt)), (RowStatus::Torn, Version(0)), "{byte}");
+            assert_eq!((open(&spoilt, IDENTITY).status, version(&spoilt)), (RowStatus::Torn, Version(0)), "{byte}");
         }
     }
 
     #[test]
-    fn a_parity_carries_its_list_which_can_be_believed_when_the_content_cannot() {
+    fn the_list_of_a_parity_is_believed_although_its_content_is_torn() {
         let entries: Vec<ListEntry> =
             (0..4).map(|position| ListEntry { version: Version(100 + position), sum: 7 * position as u32 }).collect();
         let mut row = vec![9; CHUNK + 512];
         let sum = crc32c(&row[..CHUNK]);
-        seal_parity(&mut row, CHUNK, HERE, sum, &entries);
+        seal_parity(&mut row, CHUNK, IDENTITY, sum, &entries);
 
         let mut read = vec![ListEntry::default(); 4];
-        assert_eq!(open_parity(&row[CHUNK..], HERE, Some(sum), &mut read), (RowStatus::Sound, true));
+        assert_eq!(open_parity(&row[CHUNK..], IDENTITY, Some(sum), &mut read), (RowStatus::Sound, true));
         assert_eq!(read, entries);
-        assert_eq!(open_parity(&row[CHUNK..], HERE, None, &mut read), (RowStatus::Sound, true));
-        assert_eq!(open_parity(&row[CHUNK..], HERE, Some(sum ^ 1), &mut read), (RowStatus::Torn, true));
+        assert_eq!(open_parity(&row[CHUNK..], IDENTITY, None, &mut read), (RowStatus::Sound, true));
+        assert_eq!(open_parity(&row[CHUNK..], IDENTITY, Some(sum ^ 1), &mut read), (RowStatus::Torn, true));
         let list_at = row.len() - VERSION - 4 * 4;
         row[list_at] ^= 1;
-        assert_eq!(open_parity(&row[CHUNK..], HERE, None, &mut read), (RowStatus::Torn, false));
+        assert_eq!(open_parity(&row[CHUNK..], IDENTITY, None, &mut read), (RowStatus::Torn, false));
     }
 
     #[test]
-    fn a_lost_mark_changes_nothing_about_the_order() {
+    fn the_lost_bit_does_not_change_a_versions_number() {
         assert!(Version(5).lost().is_lost() && !Version(5).is_lost());
         assert_eq!(Version(5).lost().number(), 5);
     }

@@ -29,8 +29,9 @@ pub fn by_mean_size(shape: Shape, chunk_bytes: u64, write_bytes_mean: f64) -> Sc
 /// themselves. `is_first`: the chunks that stay were not read since they were written.
 pub fn break_even(shape: Shape, is_first: bool) -> usize {
     let loses = |tau: &usize| {
-        let [one, two] = [Scheme::Hybrid1, Scheme::Hybrid2].map(|scheme| ios(scheme, shape, true, *tau, is_first));
-        two > one
+        let [hybrid1, hybrid2] =
+            [Scheme::Hybrid1, Scheme::Hybrid2].map(|scheme| ios(scheme, shape, true, *tau, is_first));
+        hybrid2 > hybrid1
     };
     1 + (1..=shape.data).rev().find(loses).unwrap_or(0)
 }
@@ -128,7 +129,7 @@ mod tests {
     /// Table III's mean sizes of writes in KB, and for chunks of 2, 4 and 8 KB the rule's choice (1 or 2) according to
     /// the paper's section VII-C: 36 decisions.
     #[test]
-    fn thirty_six_decisions() {
+    fn the_rule_makes_the_papers_thirty_six_decisions() {
         let rows = [
             ("DAP-DS", 7.04, [2, 1, 1]),
             ("TPC-E", 9.26, [2, 1, 1]),
@@ -152,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn equality_is_hybrid_2s() {
+    fn a_tie_goes_to_hybrid_2() {
         assert_eq!(by_mean_size(RAID6, 4096, 3.0 * 4096.0), Hybrid2);
         assert_eq!(by_mean_size(RAID6, 4096, 3.0 * 4096.0 - 1.0), Hybrid1);
     }

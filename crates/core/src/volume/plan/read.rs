@@ -21,13 +21,13 @@ pub(super) fn plan(scheme: Scheme, shape: Shape, wanted: PositionSet, state: Str
 /// k of the remaining chunks, data first, and the lists of all other parities; `None` when fewer than k remain.
 pub(super) fn survivors(scheme: Scheme, shape: Shape, state: StripeState) -> Option<(PositionSet, PositionSet)> {
     let mut chunks = shape.data_slots() - state.missing;
-    let mut others = shape.parity_slots() - state.missing;
+    let mut other_parities = shape.parity_slots() - state.missing;
     for _ in chunks.count()..shape.data {
-        let parity = others.first()?;
-        others.remove(parity);
+        let parity = other_parities.first()?;
+        other_parities.remove(parity);
         chunks.insert(parity);
     }
-    Some((chunks, if scheme.has_appendix() { others } else { PositionSet::NONE }))
+    Some((chunks, if scheme.has_appendix() { other_parities } else { PositionSet::NONE }))
 }
 
 /// The parity whose list is read, if one remains.

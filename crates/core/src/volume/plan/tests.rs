@@ -191,9 +191,9 @@ fn each_run_has_its_buddy() {
 
 /// The turn goes round the remaining parities.
 #[test]
-fn lists_are_asked_for_in_turn() {
+fn the_parities_lists_are_read_in_turn() {
     let shape = Shape { data: 3, parity: 3 };
-    let asked = |missing: &[usize], turn| {
+    let list_read = |missing: &[usize], turn| {
         let state = StripeState {
             is_read: PositionSet::NONE,
             missing: missing.iter().copied().map(StripePosition).collect(),
@@ -205,14 +205,14 @@ fn lists_are_asked_for_in_turn() {
             .first()
             .map(StripePosition::get)
     };
-    assert_eq!([0, 1, 2, 3, 4].map(|turn| asked(&[], turn)), [3, 4, 5, 3, 4].map(Some));
-    assert_eq!([0, 1, 2, 3].map(|turn| asked(&[4], turn)), [3, 5, 3, 5].map(Some));
-    assert_eq!(asked(&[3, 4, 5], 1), None, "none is left to ask");
+    assert_eq!([0, 1, 2, 3, 4].map(|turn| list_read(&[], turn)), [3, 4, 5, 3, 4].map(Some));
+    assert_eq!([0, 1, 2, 3].map(|turn| list_read(&[4], turn)), [3, 5, 3, 5].map(Some));
+    assert_eq!(list_read(&[3, 4, 5], 1), None, "none is left to ask");
 }
 
 /// For a missing chunk are read: the remaining data, then parities, then the lists of all other parities.
 #[test]
-fn a_missing_chunk_is_made_of_k_others() {
+fn a_missing_chunk_is_decoded_from_k_others() {
     let shape = Shape { data: 4, parity: 3 };
     let numbers = |set: PositionSet| set.iter().map(StripePosition::get).collect::<Vec<_>>();
     let read = |scheme, missing: &[usize]| {
@@ -232,7 +232,7 @@ fn a_missing_chunk_is_made_of_k_others() {
 
 /// A write that fills a stripe except for a few bytes reads the partly overwritten chunk first.
 #[test]
-fn what_is_partly_overwritten_is_read_first() {
+fn a_partly_overwritten_chunk_is_read_first() {
     let shape = Shape { data: 3, parity: 1 };
     let partial = PositionSet::one(StripePosition(2));
     let planned = |scheme, is_read| {
@@ -277,27 +277,27 @@ fn every_write_writes_all_and_reads_enough() {
                     continue;
                 };
                 let StripePlan { mode, read_chunks, read_appendices, write_chunks, write_appendices } = planned;
-                let what = format!("{scheme} {shape:?} {want:?} {missing:?} {planned:?}");
-                assert!(missing.count() <= shape.parity, "{what}");
-                assert!(suffices(shape, touched, partial, missing, read_chunks), "{what}");
-                assert_eq!(write_chunks, (touched | shape.parity_slots()) - missing, "{what}");
-                assert!(((read_chunks | read_appendices | write_appendices) & missing).is_empty(), "{what}");
+                let context = format!("{scheme} {shape:?} {want:?} {missing:?} {planned:?}");
+                assert!(missing.count() <= shape.parity, "{context}");
+                assert!(suffices(shape, touched, partial, missing, read_chunks), "{context}");
+                assert_eq!(write_chunks, (touched | shape.parity_slots()) - missing, "{context}");
+                assert!(((read_chunks | read_appendices | write_appendices) & missing).is_empty(), "{context}");
                 assert!((read_chunks & read_appendices).is_empty() && (write_chunks & write_appendices).is_empty());
                 assert_eq!(
                     mode == PlanMode::FullStripe,
                     touched == shape.data_slots() && read_chunks.is_empty(),
-                    "{what}"
+                    "{context}"
                 );
                 // A plan that decodes compares all remaining lists.
                 let decodes = !(((shape.data_slots() - touched) | partial) & missing).is_empty();
                 if decodes && mode == PlanMode::ReconstructWrite && scheme.has_appendix() {
-                    assert!((shape.parity_slots() - missing).is_subset(read_chunks | read_appendices), "{what}");
+                    assert!((shape.parity_slots() - missing).is_subset(read_chunks | read_appendices), "{context}");
                 }
                 if scheme == Scheme::Hybrid2 {
-                    assert!(write_appendices.is_subset(read_chunks | read_appendices), "{what}");
+                    assert!(write_appendices.is_subset(read_chunks | read_appendices), "{context}");
                 }
                 if !scheme.has_appendix() {
-                    assert!((read_appendices | write_appendices).is_empty(), "{what}");
+                    assert!((read_appendices | write_appendices).is_empty(), "{context}");
                 }
             }
         }
@@ -400,8 +400,8 @@ fn every_read_reads_enough_and_checks_it() {
                     // No chunk was read before: every read needs a list, except a full stripe with buddies.
                     _ => {
                         let is_full = shape.data > 1 && wanted == shape.data_slots() && scheme.has_buddies();
-                        let asks = scheme.has_appendix() && !is_full && !lists.is_empty();
-                        assert_eq!((read_chunks, read_appendices.count()), (wanted, usize::from(asks)));
+                        let needs_list = scheme.has_appendix() && !is_full && !lists.is_empty();
+                        assert_eq!((read_chunks, read_appendices.count()), (wanted, usize::from(needs_list)));
                         assert!(read_appendices.is_subset(lists));
                     }
                 }

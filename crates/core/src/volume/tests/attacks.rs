@@ -61,16 +61,16 @@ fn killed(mut rig: Rig) -> Rig {
 }
 
 #[test]
-fn one_wrong_row_in_every_stripe_over_all_members_costs_nobody_and_nothing() {
+fn one_wrong_row_in_every_stripe_costs_no_member_and_no_data() {
     let stripes = 400;
-    for (how, step) in [(0, 1), (1, 1), (2, 1), (2, 20)] {
+    for (mode, step) in [(0, 1), (1, 1), (2, 1), (2, 20)] {
         let (members, geometry) = filled(Scheme::Stamp, stripes);
         let options = VolumeOptions { faults_max: 3, ..VolumeOptions::default() };
         let mut rig = Rig::start_as(members, geometry, options);
         for turn in 0..2 {
             let victims = (0..stripes).step_by(step as usize);
             victims.for_each(|stripe| corrupt(&mut rig, stripe, ((stripe / step + turn) % 6) as usize));
-            match how {
+            match mode {
                 0 => assert_eq!(verify(&mut rig, 0..stripes), BlockReply::Done),
                 1 => (0..stripes)
                     .rev()
@@ -87,7 +87,7 @@ fn one_wrong_row_in_every_stripe_over_all_members_costs_nobody_and_nothing() {
 }
 
 #[test]
-fn who_had_many_faults_long_ago_or_side_by_side_is_not_called_unreliable() {
+fn a_member_with_old_or_neighbouring_faults_is_not_called_unreliable() {
     let (members, geometry) = filled(Scheme::Stamp, 150);
     let options = VolumeOptions { faults_max: 3, faults_window: Nanos::from_secs(10), ..VolumeOptions::default() };
     let mut rig = Rig::start_as(members, geometry, options);
@@ -114,7 +114,7 @@ fn who_had_many_faults_long_ago_or_side_by_side_is_not_called_unreliable() {
 }
 
 #[test]
-fn what_was_answered_with_an_error_stays_one_after_a_kill_while_other_stripes_were_written() {
+fn a_chunk_reported_lost_stays_lost_after_a_kill_amid_other_writes() {
     for scheme in [Scheme::Pure, Scheme::Hybrid1, Scheme::Hybrid2, Scheme::Stamp] {
         let (members, geometry) = filled(scheme, 30);
         let mut rig = Rig::start(members, geometry);
@@ -137,7 +137,7 @@ fn what_was_answered_with_an_error_stays_one_after_a_kill_while_other_stripes_we
 }
 
 #[test]
-fn a_stale_row_that_was_called_lost_is_not_returned_after_a_kill() {
+fn a_stale_row_that_was_reported_lost_is_not_returned_after_a_kill() {
     let (members, geometry) = filled(Scheme::Stamp, 30);
     let mut rig = Rig::start(members, geometry);
     let (member, at) = rig.place(3, 0);
@@ -151,11 +151,11 @@ fn a_stale_row_that_was_called_lost_is_not_returned_after_a_kill() {
 }
 
 #[test]
-fn a_row_that_may_come_back_is_waited_for_and_what_lies_there_meanwhile_proves_nothing() {
+fn chunks_that_a_missing_member_may_restore_are_lost_but_their_parities_stay() {
     // A member is away, and two rows are corrupt: with the member they could be rebuilt, so the parities are not rewritten.
     let (mut members, geometry) = filled(Scheme::Stamp, 30);
-    let away = geometry.place(StripeIndex(3), StripePosition(5)).member.get();
-    let kept = std::mem::take(&mut members[away]);
+    let missing = geometry.place(StripeIndex(3), StripePosition(5)).member.get();
+    let kept = std::mem::take(&mut members[missing]);
     let mut rig = Rig::start(members, geometry);
     corrupt(&mut rig, 3, 0);
     corrupt(&mut rig, 3, 1);
@@ -169,7 +169,7 @@ fn a_row_that_may_come_back_is_waited_for_and_what_lies_there_meanwhile_proves_n
 }
 
 #[test]
-fn each_lost_chunk_is_restored_by_writing_it_alone_and_a_whole_one_beside_it_can_be_written() {
+fn each_lost_chunk_is_restored_by_writing_it_and_whole_chunks_stay_writable() {
     for scheme in [Scheme::Hybrid1, Scheme::Hybrid2, Scheme::Stamp] {
         for victims in [&[0, 4, 5][..], &[0, 1, 5], &[0, 1, 2]] {
             let (members, geometry) = filled(scheme, 30);
@@ -204,7 +204,7 @@ fn each_lost_chunk_is_restored_by_writing_it_alone_and_a_whole_one_beside_it_can
 }
 
 #[test]
-fn a_part_of_a_lost_chunk_does_not_make_writes_fail_that_came_with_it() {
+fn a_partial_write_of_a_lost_chunk_does_not_fail_the_writes_batched_with_it() {
     let (members, geometry) = filled(Scheme::Stamp, 30);
     let mut rig = Rig::start(members, geometry);
     [0, 1, 2].into_iter().for_each(|slot| corrupt(&mut rig, 3, slot));
@@ -223,7 +223,7 @@ fn a_part_of_a_lost_chunk_does_not_make_writes_fail_that_came_with_it() {
 }
 
 #[test]
-fn where_it_was_stopped_in_order_nothing_is_settled_whatever_the_intents_say() {
+fn after_an_orderly_stop_no_stripe_is_resynced_whatever_the_intents_hold() {
     // Two rows of a stripe are cut in two, as by a crash, and one is corrupt: more than the two parities make up for.
     let torn = |rig: &mut Rig| {
         for slot in [0, 1] {
@@ -266,7 +266,7 @@ fn where_it_was_stopped_in_order_nothing_is_settled_whatever_the_intents_say() {
 }
 
 #[test]
-fn what_a_crash_left_is_settled_when_it_is_asked_for_and_the_rest_is_served_at_once() {
+fn a_requested_stripe_is_served_before_all_others_are_resynced() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     rig.write(0, &vec![7; (40 * STRIPE) as usize]);
     assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
@@ -296,7 +296,7 @@ fn what_a_crash_left_is_settled_when_it_is_asked_for_and_the_rest_is_served_at_o
 }
 
 #[test]
-fn where_nothing_was_written_only_appendices_are_read_after_a_crash() {
+fn after_a_crash_only_the_appendices_of_unwritten_stripes_are_read() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     rig.write(0, &[7; 512]);
     let (members, geometry) = members_of(&mut rig);
@@ -309,7 +309,7 @@ fn where_nothing_was_written_only_appendices_are_read_after_a_crash() {
 }
 
 #[test]
-fn a_volume_stopped_before_all_was_settled_goes_on_at_the_next_start() {
+fn a_resync_interrupted_by_a_stop_continues_at_the_next_start() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     rig.write(0, &vec![7; (40 * STRIPE) as usize]);
     let (members, geometry) = members_of(&mut rig);
@@ -340,7 +340,7 @@ fn bare(data: usize, parity: usize) -> (Vec<Vec<u8>>, Geometry) {
 }
 
 #[test]
-fn in_a_bare_array_the_parities_that_are_left_tell_which_stripes_are_whole_and_a_rebuild_ends() {
+fn a_bare_array_is_rebuilt_when_the_remaining_parities_show_whole_stripes() {
     for (data, parity) in [(4, 2), (1, 3), (2, 3)] {
         let (members, geometry) = bare(data, parity);
         let mut rig = Rig::start(members, geometry);
@@ -354,7 +354,7 @@ fn in_a_bare_array_the_parities_that_are_left_tell_which_stripes_are_whole_and_a
 }
 
 #[test]
-fn in_a_bare_array_a_rebuild_ends_and_what_nothing_decides_is_an_error_for_good() {
+fn a_bare_array_rebuild_ends_and_undecidable_chunks_stay_errors_until_written() {
     let (members, geometry) = bare(2, 1);
     let mut rig = Rig::start(members, geometry);
     assert_eq!(rig.volume.status().members[0].0, MemberState::Active);
@@ -387,7 +387,7 @@ fn the_newest_page_of_the_map_damaged_on_all_members_loses_nothing_after_a_stop_
 }
 
 #[test]
-fn a_map_that_is_older_than_the_superblock_vouches_for_is_none() {
+fn a_written_map_that_does_not_match_the_superblocks_map_sum_is_not_believed() {
     let (old, geometry) = filled(Scheme::Stamp, 10);
     let mut rig = Rig::start(old.clone(), geometry);
     rig.write(10 * STRIPE, &vec![7; (20 * STRIPE) as usize]);
@@ -402,7 +402,7 @@ fn a_map_that_is_older_than_the_superblock_vouches_for_is_none() {
 }
 
 #[test]
-fn two_histories_of_one_volume_are_never_put_together() {
+fn two_histories_of_one_volume_are_never_assembled_together() {
     let (members, geometry) = filled(Scheme::Stamp, 10);
     let history = |number: u64, byte: u8, turns: usize| {
         let mut members = members.clone();
@@ -414,16 +414,16 @@ fn two_histories_of_one_volume_are_never_put_together() {
         }
         members
     };
-    for (turns, others) in [(1, 1), (2, 1), (1, 2), (3, 3)] {
-        let (ours, copy) = (history(100, 8, turns), history(200, 9, others));
+    for (turns, copy_turns) in [(1, 1), (2, 1), (1, 2), (3, 3)] {
+        let (original, copy) = (history(100, 8, turns), history(200, 9, copy_turns));
         for copied in 0..6 {
-            let mut mixed = ours.clone();
+            let mut mixed = original.clone();
             mixed[copied] = copy[copied].clone();
             let error = assemble(&given(&mixed)).unwrap_err();
-            assert!(matches!(error, AssembleError::SplitBrain { .. }), "{turns} {others}: {error}");
+            assert!(matches!(error, AssembleError::SplitBrain { .. }), "{turns} {copy_turns}: {error}");
         }
         // A copy that was never served is merely behind.
-        let mut mixed = ours;
+        let mut mixed = original;
         mixed[3] = members[3].clone();
         let mut rig = Rig::start(mixed, geometry);
         assert!(rig.read(CHUNK, CHUNK) == right(7, CHUNK) && rig.read(0, CHUNK) == right(8, CHUNK));
@@ -431,7 +431,7 @@ fn two_histories_of_one_volume_are_never_put_together() {
 }
 
 #[test]
-fn a_member_that_hangs_is_let_go_and_its_late_answers_are_nobodys() {
+fn a_hanging_member_is_taken_out_and_its_late_answers_are_ignored() {
     let (members, geometry) = filled(Scheme::Stamp, 30);
     let mut rig = Rig::start(members, geometry);
     let deadline = VolumeOptions::default().op_deadline.0;
@@ -463,7 +463,7 @@ fn a_member_that_hangs_is_let_go_and_its_late_answers_are_nobodys() {
 }
 
 #[test]
-fn who_is_taken_out_while_it_hangs_holds_nobody_up() {
+fn taking_out_a_hanging_member_frees_the_requests_waiting_for_it() {
     let (members, geometry) = filled(Scheme::Stamp, 30);
     let mut rig = Rig::start(members, geometry);
     let (hanging, _) = rig.place(3, 0);
@@ -478,7 +478,7 @@ fn who_is_taken_out_while_it_hangs_holds_nobody_up() {
 }
 
 #[test]
-fn nobody_is_let_go_when_all_hang_or_when_this_program_was_stopped_itself() {
+fn no_member_is_taken_out_when_all_hang_or_the_program_itself_was_stopped() {
     let (members, geometry) = filled(Scheme::Stamp, 30);
     let deadline = VolumeOptions::default().op_deadline.0;
     // The clock makes one step: the volume was not polled meanwhile.
@@ -500,7 +500,7 @@ fn nobody_is_let_go_when_all_hang_or_when_this_program_was_stopped_itself() {
 }
 
 #[test]
-fn what_was_meant_for_an_old_disk_never_reaches_the_new_one() {
+fn operations_for_an_old_disk_never_reach_its_replacement() {
     let (members, geometry) = filled(Scheme::Stamp, 30);
     let mut rig = Rig::start(members, geometry);
     let (member, _) = rig.place(3, 0);
@@ -520,31 +520,32 @@ fn what_was_meant_for_an_old_disk_never_reaches_the_new_one() {
 }
 
 /// The metadata that a verification found damaged, with the resolutions.
-fn beside(rig: &mut Rig) -> Vec<(FindingPlace, Resolution)> {
+fn metadata_damage(rig: &mut Rig) -> Vec<(FindingPlace, Resolution)> {
     assert_eq!(verify(rig, 0..rig.geometry.stripes), BlockReply::Done);
     let records = std::iter::from_fn(|| rig.volume.poll_record());
     records.filter(|record| record.place.stripe().is_none()).map(|record| (record.place, record.end)).collect()
 }
 
 #[test]
-fn what_lies_beside_the_rows_is_verified_put_right_and_counted() {
+fn metadata_outside_the_rows_is_verified_repaired_and_counted_as_faults() {
     let (members, geometry) = filled(Scheme::Stamp, 30);
     let mut rig = Rig::start(members, geometry);
     assert_eq!(write_chunk(&mut rig, 0, 0, 7), BlockReply::Done);
-    assert_eq!(beside(&mut rig), []);
+    assert_eq!(metadata_damage(&mut rig), []);
     let places = Superblock::offsets(MEMBER_BYTES).unwrap().map(|at| (at.get() as usize, SUPERBLOCK_BYTES));
-    let intents = [geometry.intent_page_offset(0), geometry.away_page_offset(0)].map(|at| (at.get() as usize, 512));
+    let intents =
+        [geometry.intent_page_offset(0), geometry.while_out_page_offset(0)].map(|at| (at.get() as usize, 512));
     let map = [0, 1].map(|turn| (geometry.written_page_offset(0, turn).get() as usize, 4096));
     for (number, (at, len)) in places.into_iter().chain(intents).chain(map).enumerate() {
         for member in [0, 5] {
             let before = rig.volume.status().members[member].1;
             rig.members[member][at + 9..at + len.min(90)].fill(0x55);
-            let found = beside(&mut rig);
+            let found = metadata_damage(&mut rig);
             assert!(
                 !found.is_empty() && found.iter().all(|&(_, end)| end == Resolution::Repaired),
                 "{number}: {found:?}"
             );
-            assert_eq!(beside(&mut rig), [], "{number}: it is right");
+            assert_eq!(metadata_damage(&mut rig), [], "{number}: it is right");
             assert!(rig.volume.status().members[member].1 > before);
         }
     }
@@ -552,17 +553,17 @@ fn what_lies_beside_the_rows_is_verified_put_right_and_counted() {
     rig.volume.fail(Nanos(rig.now), MemberIndex(3));
     rig.pump();
     rig.write(0, &[8; 512]);
-    for told in [IntentBit::Dirty, IntentBit::WhileOut] {
-        let page = intent::encode(&geometry, Uuid([1; 16]), told, 0, &Bits::zeros(geometry.regions()));
-        let at = told.offset(&geometry, 0).get() as usize;
+    for kind in [IntentBit::Dirty, IntentBit::WhileOut] {
+        let page = intent::encode(&geometry, Uuid([1; 16]), kind, 0, &Bits::zeros(geometry.regions()));
+        let at = kind.offset(&geometry, 0).get() as usize;
         rig.members[2][at..at + page.len()].copy_from_slice(&page);
-        assert_eq!(beside(&mut rig), [(FindingPlace::Intents { page: 0 }, Resolution::Repaired)], "{told:?}");
-        assert_eq!(beside(&mut rig), [], "{told:?}: it is right");
+        assert_eq!(metadata_damage(&mut rig), [(FindingPlace::Intents { page: 0 }, Resolution::Repaired)], "{kind:?}");
+        assert_eq!(metadata_damage(&mut rig), [], "{kind:?}: it is right");
     }
 }
 
 #[test]
-fn damages_of_one_member_after_another_never_add_up_when_it_is_checked_in_between() {
+fn damage_to_one_member_after_another_never_adds_up_if_verified_in_between() {
     let (mut members, geometry) = filled(Scheme::Stamp, 30);
     for member in 0..6 {
         let (intents, map) =
@@ -573,7 +574,7 @@ fn damages_of_one_member_after_another_never_add_up_when_it_is_checked_in_betwee
         let len = SUPERBLOCK_BYTES;
         starts[..2].iter().for_each(|&at| members[member][at.get() as usize..at.get() as usize + len].fill(0));
         let mut rig = Rig::start(members, geometry);
-        assert!(!beside(&mut rig).is_empty(), "member {member}");
+        assert!(!metadata_damage(&mut rig).is_empty(), "member {member}");
         assert!(rig.read(0, 30 * STRIPE) == right(7, 30 * STRIPE));
         assert!(rig.read(30 * STRIPE, STRIPE) == right(0, STRIPE), "what was never written is known for that");
         members = rig.stop();
@@ -581,18 +582,18 @@ fn damages_of_one_member_after_another_never_add_up_when_it_is_checked_in_betwee
 }
 
 #[test]
-fn who_may_not_write_tells_what_is_wrong_beside_the_rows_and_writes_nothing() {
+fn a_read_only_volume_reports_damaged_metadata_and_writes_nothing() {
     let (mut members, geometry) = filled(Scheme::Stamp, 30);
     let at = Superblock::offsets(MEMBER_BYTES).unwrap()[3].get() as usize;
     members[1][at..at + 4096].fill(0);
     let before = members.clone();
     let mut rig = Rig::start_as(members, geometry, VolumeOptions { is_read_only: true, ..VolumeOptions::default() });
-    assert_eq!(beside(&mut rig), [(FindingPlace::Superblock, Resolution::Reconstructed)]);
+    assert_eq!(metadata_damage(&mut rig), [(FindingPlace::Superblock, Resolution::Reconstructed)]);
     assert!(rig.members == before);
     let (fresh, geometry) = {
         let rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
         (blank(&rig.geometry), rig.geometry)
     };
     let mut rig = Rig::start_as(fresh, geometry, VolumeOptions { is_read_only: true, ..VolumeOptions::default() });
-    assert_eq!(beside(&mut rig), [], "a new volume is whole");
+    assert_eq!(metadata_damage(&mut rig), [], "a new volume is whole");
 }

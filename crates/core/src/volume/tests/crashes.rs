@@ -2,7 +2,7 @@
 //!
 //! Each of these histories once ended in a wrong byte, or in a volume that refused to start.
 
-use super::promises::{members_of, superblock as told};
+use super::promises::{members_of, superblock as newest_superblock};
 use super::*;
 use crate::index::{MemberIndex, RowIndex, StripePosition};
 use crate::units::VolumeOffset;
@@ -27,7 +27,7 @@ fn lay(members: &mut [Vec<u8>], (member, at): (usize, usize), row: &[u8]) {
 }
 
 #[test]
-fn what_a_crash_left_undecided_is_an_error_after_the_next_one_whatever_lies_there_then() {
+fn a_chunk_left_undecided_by_a_crash_stays_an_error_after_the_next_crash() {
     for scheme in [Scheme::Pure, Scheme::None] {
         let mut rig = Rig::new(scheme, LayoutKind::Rotating, 3, 1);
         rig.write(0, &vec![1; 3 * CHUNK as usize]);
@@ -52,7 +52,7 @@ fn what_a_crash_left_undecided_is_an_error_after_the_next_one_whatever_lies_ther
 }
 
 #[test]
-fn a_row_of_a_member_that_was_replaced_while_its_stripe_was_being_settled_is_not_asked_of_the_new_disk() {
+fn a_disk_put_in_during_a_resync_is_not_read_for_the_old_disks_row() {
     let mut rig = Rig::new(Scheme::Pure, LayoutKind::Rotating, 3, 2);
     rig.write(0, &vec![1; 3 * CHUNK as usize]);
     assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
@@ -98,16 +98,16 @@ fn a_version_never_names_two_contents_however_many_crashes_there_are() {
 }
 
 #[test]
-fn what_a_crash_left_of_a_superblock_is_wiped_before_another_is_written_over_it() {
+fn a_half_written_superblock_is_wiped_before_another_is_written_over_it() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 3, 2);
     rig.write(0, &[1; 100]);
     let (mut members, geometry) = members_of(&mut rig);
     // A superblock that calls member 1 failed was begun on one member, and only its first sector was written.
-    let mut never = told(&members[2]);
-    never.generation += 1;
-    never.members[1].state = MemberState::Failed(FailureReason::Gone);
-    let at = never.places(MEMBER_BYTES)[0].get() as usize;
-    members[2][at..at + 512].copy_from_slice(&never.encode()[..512]);
+    let mut unfinished = newest_superblock(&members[2]);
+    unfinished.generation += 1;
+    unfinished.members[1].state = MemberState::Failed(FailureReason::Gone);
+    let at = unfinished.places(MEMBER_BYTES)[0].get() as usize;
+    members[2][at..at + 512].copy_from_slice(&unfinished.encode()[..512]);
     let mut rig = Rig::begin(members, geometry, VolumeOptions::default());
     rig.holds_superblocks = true;
     rig.pump();
@@ -127,14 +127,14 @@ fn a_new_member_has_the_intents_and_the_map_before_it_has_a_superblock() {
     rig.holds_flushes = true;
     rig.volume.replace(Nanos(rig.now), MemberIndex(1), Uuid([9; 16]), MEMBER_BYTES);
     rig.pump();
-    assert!(matches!(told(&rig.members[2]).members[5].state, MemberState::Failed(_)));
+    assert!(matches!(newest_superblock(&rig.members[2]).members[5].state, MemberState::Failed(_)));
     let offsets = Superblock::offsets(MEMBER_BYTES).unwrap();
     let copies = offsets.map(|at| &rig.members[1][at.get() as usize..][..SUPERBLOCK_BYTES]);
     assert!(superblock::newest(copies).is_err());
 }
 
 #[test]
-fn a_write_number_is_used_only_when_it_is_durably_reserved_however_many_ask_at_once() {
+fn a_write_number_is_used_only_once_durably_reserved_even_by_concurrent_writes() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Raid1, 1, 1);
     let (members, geometry) = members_of(&mut rig);
     let mut rig = Rig::start_as(members, geometry, VolumeOptions { write_numbers: 2, ..VolumeOptions::default() });
@@ -147,7 +147,7 @@ fn a_write_number_is_used_only_when_it_is_durably_reserved_however_many_ask_at_o
         rig.volume.submit(Nanos(rig.now), RequestId(100 + stripe), request);
     }
     rig.pump();
-    let mark = told(&rig.members[0]).write_mark;
+    let mark = newest_superblock(&rig.members[0]).write_mark;
     for stripe in 0..8 {
         let seen = tag::open_data(&rows(&rig, stripe)[0][CHUNK as usize..], identity(&rig, stripe), None);
         assert!(seen.entry.version.number() < mark, "{} of {mark}", seen.entry.version.number());
@@ -166,7 +166,7 @@ fn identity(rig: &Rig, stripe: u64) -> tag::RowIdentity {
 }
 
 #[test]
-fn a_stripe_written_without_its_parities_does_not_count_its_versions_anew() {
+fn the_versions_of_a_stripe_written_without_its_parities_do_not_restart() {
     for scheme in [Scheme::Hybrid1, Scheme::Stamp] {
         let mut rig = Rig::new(scheme, LayoutKind::Rotating, 3, 1);
         let stripe = 3 * CHUNK;
@@ -187,7 +187,7 @@ fn a_stripe_written_without_its_parities_does_not_count_its_versions_anew() {
 }
 
 #[test]
-fn a_chunk_that_is_missing_is_not_counted_on_from_what_one_parity_says_of_it() {
+fn the_version_of_a_missing_chunk_is_not_counted_on_from_one_paritys_list() {
     for (stripe, lost) in (0..6).flat_map(|stripe| [(stripe, [5, 4]), (stripe, [4, 5])]) {
         let mut rig = Rig::new(Scheme::Hybrid1, LayoutKind::Rotating, 4, 2);
         let offset = stripe * 4 * CHUNK;
@@ -207,7 +207,7 @@ fn a_chunk_that_is_missing_is_not_counted_on_from_what_one_parity_says_of_it() {
 }
 
 #[test]
-fn a_first_write_that_a_stray_read_hides_after_a_crash_does_not_rise_again_after_the_next() {
+fn a_first_write_hidden_by_a_stray_read_after_a_crash_does_not_reappear_later() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Raid1, 1, 1);
     rig.write(0, &vec![7; CHUNK as usize]);
     assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
@@ -218,10 +218,10 @@ fn a_first_write_that_a_stray_read_hides_after_a_crash_does_not_rise_again_after
     let row = geometry.chunk_offset(RowIndex(1)).get() as usize..geometry.chunk_offset(RowIndex(2)).get() as usize;
     members[0][row.clone()].copy_from_slice(&before[0][row]);
     let mut rig = Rig::begin(members, geometry, VolumeOptions::default());
-    rig.astray = Some((1, (geometry.chunk_offset(RowIndex(1)) + CHUNK).get()));
+    rig.misdirects = Some((1, (geometry.chunk_offset(RowIndex(1)) + CHUNK).get()));
     rig.pump();
     let bytes = rig.read(CHUNK, CHUNK);
-    assert!(rig.astray.is_none());
+    assert!(rig.misdirects.is_none());
     rig.write(2 * CHUNK, &[5; 512]);
     let members = members_of(&mut rig).0;
     let mut again = Rig::start(members, geometry);
@@ -251,7 +251,7 @@ fn rows_of_two_times_that_fit_each_other_are_not_taken_for_a_whole_stripe() {
 }
 
 #[test]
-fn a_corrupt_row_that_calls_itself_newer_is_rebuilt_after_a_crash_amid_the_writes_of_others() {
+fn a_corrupt_row_with_a_newer_version_is_rebuilt_after_a_crash_amid_other_writes() {
     for (data, parity) in [(4, 2), (3, 1), (1, 1)] {
         for byte in 0..8 {
             let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, data, parity);
@@ -273,7 +273,7 @@ fn a_corrupt_row_that_calls_itself_newer_is_rebuilt_after_a_crash_amid_the_write
 }
 
 #[test]
-fn what_no_crash_leaves_is_said_when_the_resync_after_one_repairs_it() {
+fn damage_that_no_crash_leaves_is_reported_when_the_resync_repairs_it() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     let stripe = 4 * CHUNK;
     rig.write(0, &vec![1; 2 * stripe as usize]);

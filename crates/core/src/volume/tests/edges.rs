@@ -14,7 +14,7 @@ fn states(rig: &Rig) -> Vec<MemberState> {
 }
 
 #[test]
-fn a_write_beside_the_rows_or_of_a_row_that_a_disk_refuses_once_costs_no_member() {
+fn a_metadata_or_row_write_that_a_disk_refuses_once_costs_no_member() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Raid1, 1, 1);
     let geometry = rig.geometry;
     rig.refuses = Some((0, geometry.intent_page_offset(0).get()));
@@ -57,7 +57,7 @@ fn a_flush_ends_however_many_first_writes_come_meanwhile() {
 }
 
 #[test]
-fn a_volume_ends_when_too_many_members_go_while_it_is_stopped() {
+fn a_stop_ends_although_too_many_members_fail_meanwhile() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Raid1, 1, 1);
     rig.write(0, &[7; 512]);
     rig.volume.fail(Nanos(rig.now), MemberIndex(1));
@@ -72,14 +72,14 @@ fn a_volume_ends_when_too_many_members_go_while_it_is_stopped() {
 }
 
 #[test]
-fn all_members_are_heard_after_starts_that_crashes_cut_short_one_after_the_other() {
+fn all_members_count_as_up_to_date_after_several_starts_cut_short_by_crashes() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 2, 1);
     rig.write(0, &[7; 512]);
     let geometry = rig.geometry;
-    let told = |members: &[Vec<u8>]| super::promises::superblock(&members[0]).generation;
-    let is_ahead = |rig: &Rig, before: u64| told(&rig.members) > before;
+    let generation = |members: &[Vec<u8>]| super::promises::superblock(&members[0]).generation;
+    let is_ahead = |rig: &Rig, before: u64| generation(&rig.members) > before;
     // A crash in the middle of a round of superblocks ...
-    let before = told(&rig.members);
+    let before = generation(&rig.members);
     rig.volume.fail(Nanos(rig.now), MemberIndex(2));
     rig.pump_until(|rig| is_ahead(rig, before));
     let mut members = rig.members;
@@ -92,7 +92,7 @@ fn all_members_are_heard_after_starts_that_crashes_cut_short_one_after_the_other
         assert_eq!(found.up_to_date, are_in, "after {start} starts");
         assert!(are_in.contains(MemberIndex(0)) && are_in.contains(MemberIndex(1)));
         // ... and in the first round of the next start, again and again: only one member has each generation.
-        let before = told(&members);
+        let before = generation(&members);
         let mut rig =
             Rig::begin(members, geometry, VolumeOptions { start_number: 100 + start, ..VolumeOptions::default() });
         rig.pump_until(|rig| is_ahead(rig, before));
@@ -101,7 +101,7 @@ fn all_members_are_heard_after_starts_that_crashes_cut_short_one_after_the_other
 }
 
 #[test]
-fn a_member_that_hangs_is_let_go_where_there_is_no_room_for_more_operations() {
+fn a_hanging_member_is_taken_out_without_room_for_more_operations() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 2, 1);
     rig.write(0, &vec![7; 2 * CHUNK as usize]);
     let deadline = VolumeOptions::default().op_deadline.0;
@@ -118,7 +118,7 @@ fn a_member_that_hangs_is_let_go_where_there_is_no_room_for_more_operations() {
 }
 
 #[test]
-fn nothing_beside_the_rows_is_wrong_where_nothing_was_to_be_written() {
+fn a_read_only_volume_does_not_report_superblocks_that_it_may_not_update() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 2, 1);
     rig.write(0, &[7; 512]);
     let geometry = rig.geometry;
@@ -133,7 +133,7 @@ fn nothing_beside_the_rows_is_wrong_where_nothing_was_to_be_written() {
 }
 
 #[test]
-fn the_answer_to_a_small_read_does_not_hold_the_row() {
+fn the_reply_to_a_small_read_does_not_keep_the_whole_row_in_memory() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 2, 1);
     rig.write(0, &vec![7; 2 * CHUNK as usize]);
     for member_gone in [false, true] {
@@ -149,7 +149,7 @@ fn the_answer_to_a_small_read_does_not_hold_the_row() {
 }
 
 #[test]
-fn zeros_over_all_that_a_crash_left_unsynced_are_written_a_few_at_a_time() {
+fn zeroing_an_unsynced_volume_writes_a_few_stripes_at_a_time() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 2, 1);
     let stripes = 400;
     rig.write(0, &vec![7; (stripes * 2 * CHUNK) as usize]);
@@ -172,7 +172,7 @@ fn zeros_over_all_that_a_crash_left_unsynced_are_written_a_few_at_a_time() {
 }
 
 #[test]
-fn a_member_that_hangs_is_let_go_where_nothing_may_be_written_too() {
+fn a_hanging_member_is_taken_out_of_a_read_only_volume_too() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 2, 1);
     rig.write(0, &vec![7; 2 * CHUNK as usize]);
     let geometry = rig.geometry;
@@ -187,7 +187,7 @@ fn a_member_that_hangs_is_let_go_where_nothing_may_be_written_too() {
 }
 
 #[test]
-fn zeros_stay_where_an_edge_of_them_could_not_be_written() {
+fn zeroed_stripes_stay_zero_when_an_edge_of_the_range_could_not_be_written() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 2, 1);
     let stripe_bytes = 2 * CHUNK;
     rig.write(0, &vec![7; 2 * stripe_bytes as usize]);
@@ -208,52 +208,52 @@ fn zeros_stay_where_an_edge_of_them_could_not_be_written() {
 }
 
 #[test]
-fn damage_of_the_map_that_a_start_writes_over_is_told_and_counted() {
+fn damage_of_the_map_that_a_start_overwrites_is_reported_and_counted() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 2, 1);
     rig.write(0, &vec![7; 20 * CHUNK as usize]);
     let geometry = rig.geometry;
-    let told = |members: Vec<Vec<u8>>| {
+    let restart = |members: Vec<Vec<u8>>| {
         let mut rig = Rig::start(members, geometry);
         let records: Vec<_> = std::iter::from_fn(|| rig.volume.poll_record()).collect();
         let faults: Vec<_> = rig.volume.status().members.iter().map(|(_, faults)| *faults).collect();
         (records.iter().map(|record| (record.member.get(), record.offset)).collect::<Vec<_>>(), faults, rig.stop())
     };
-    let (records, _, mut members) = told(rig.stop());
+    let (records, _, mut members) = restart(rig.stop());
     assert_eq!(records, []);
     let map = [0, 1].map(|turn| geometry.written_page_offset(0, turn));
     let mut damaged = vec![(1, map[0]), (2, map[0]), (2, map[1])];
     for &(member, at) in &damaged {
         members[member][at.get() as usize + 8..at.get() as usize + 200].fill(0xaa);
     }
-    let (mut records, faults, members) = told(members);
+    let (mut records, faults, members) = restart(members);
     records.sort_unstable();
     damaged.sort_unstable();
     assert_eq!((records, faults), (damaged, vec![0, 1, 2]));
-    assert_eq!(told(members).0, []);
+    assert_eq!(restart(members).0, []);
 }
 
 /// A newer version's volume, which this version may read and not write: its intents are left to the version that resyncs it.
 #[test]
-fn what_is_open_for_reading_only_is_not_written_however_long_it_is_open() {
+fn a_read_only_volume_writes_nothing_however_long_it_is_open() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     rig.write(0, &[1; 8 * CHUNK as usize]);
     assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
     rig.write(0, &[2; CHUNK as usize]);
     let (members, geometry) = (std::mem::take(&mut rig.members), rig.geometry);
     let before = members.clone();
-    let mut looker = Rig::start_as(members, geometry, VolumeOptions { is_read_only: true, ..VolumeOptions::default() });
+    let mut reader = Rig::start_as(members, geometry, VolumeOptions { is_read_only: true, ..VolumeOptions::default() });
     for _ in 0..4 {
-        looker.wait(60_000_000_000);
-        assert_eq!(looker.volume.status().stripes_undecided, 2);
-        assert_eq!(looker.read(0, CHUNK).len() as u64, CHUNK);
+        reader.wait(60_000_000_000);
+        assert_eq!(reader.volume.status().stripes_undecided, 2);
+        assert_eq!(reader.read(0, CHUNK).len() as u64, CHUNK);
     }
-    assert!(looker.members == before);
+    assert!(reader.members == before);
 }
 
 /// A drive lost a write that was flushed; then there was a crash, and the volume is read-only, without a resync. The
 /// stripe is undecided, but a row that all its lists call outdated is not returned as what was written.
 #[test]
-fn of_what_is_undecided_a_row_that_all_lists_call_outdated_is_an_error() {
+fn in_an_undecided_stripe_a_row_that_all_lists_call_outdated_is_an_error() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     rig.write(0, &[1; 4 * CHUNK as usize]);
     let (member, at) = rig.place(0, 2);
@@ -264,15 +264,15 @@ fn of_what_is_undecided_a_row_that_all_lists_call_outdated_is_an_error() {
     rig.members[member][at..at + row].copy_from_slice(&old);
     let (members, geometry) = (std::mem::take(&mut rig.members), rig.geometry);
     let options = VolumeOptions { is_read_only: true, ..VolumeOptions::default() };
-    let mut looker = Rig::start_as(members, geometry, options);
-    assert_eq!(looker.volume.status().stripes_undecided, 1);
-    assert_eq!(looker.read(2 * CHUNK, CHUNK), vec![None; CHUNK as usize]);
-    assert!(looker.read(0, CHUNK) == vec![Some(1); CHUNK as usize], "what they agree on is given out");
+    let mut reader = Rig::start_as(members, geometry, options);
+    assert_eq!(reader.volume.status().stripes_undecided, 1);
+    assert_eq!(reader.read(2 * CHUNK, CHUNK), vec![None; CHUNK as usize]);
+    assert!(reader.read(0, CHUNK) == vec![Some(1); CHUNK as usize], "what they agree on is given out");
 }
 
 /// Whatever lies on the members, and whatever is requested: a read-only volume writes nothing, and does not end the program.
 #[test]
-fn damage_of_any_kind_makes_nobody_write_who_may_not() {
+fn a_read_only_volume_writes_nothing_whatever_is_damaged() {
     for seed in 0..300 {
         let mut rng = Rng::new(seed);
         let scheme = [Scheme::Stamp, Scheme::Hybrid1, Scheme::Hybrid2, Scheme::Pure][rng.below(4) as usize];
@@ -295,13 +295,13 @@ fn damage_of_any_kind_makes_nobody_write_who_may_not() {
         }
         let before = members.clone();
         let options = VolumeOptions { is_read_only: true, ..VolumeOptions::default() };
-        let mut looker = Rig::start_as(members, geometry, options);
-        looker.read(0, 24 * CHUNK);
-        looker.volume.verify(Nanos(looker.now), RequestId(99), StripeIndex(0)..StripeIndex(8));
-        looker.pump();
-        while looker.volume.poll_reply().is_some() {}
-        looker.wait(60_000_000_000);
-        looker.read(0, 24 * CHUNK);
-        assert!(looker.members == before, "seed {seed}, {scheme}");
+        let mut reader = Rig::start_as(members, geometry, options);
+        reader.read(0, 24 * CHUNK);
+        reader.volume.verify(Nanos(reader.now), RequestId(99), StripeIndex(0)..StripeIndex(8));
+        reader.pump();
+        while reader.volume.poll_reply().is_some() {}
+        reader.wait(60_000_000_000);
+        reader.read(0, 24 * CHUNK);
+        assert!(reader.members == before, "seed {seed}, {scheme}");
     }
 }

@@ -25,7 +25,7 @@ fn rows(rig: &Rig, member: usize, stripes: u64) -> Vec<u8> {
 }
 
 /// Changes the content of a stripe's parity P, and seals it so that its checksums fit. Returns its member and byte offset.
-fn belie(rig: &mut Rig, stripe: u64) -> (usize, usize) {
+fn falsify_parity(rig: &mut Rig, stripe: u64) -> (usize, usize) {
     let geometry = rig.geometry;
     let (member, at) = rig.place(stripe, 4);
     let (chunk, end) = (CHUNK as usize, at + geometry.row_bytes() as usize);
@@ -42,7 +42,7 @@ fn belie(rig: &mut Rig, stripe: u64) -> (usize, usize) {
 }
 
 #[test]
-fn a_row_that_a_new_disk_did_not_keep_is_written_again_before_it_is_called_complete() {
+fn a_row_that_a_new_disk_lost_is_written_again_before_the_rebuild_completes() {
     let mut rig = filled(Scheme::Stamp, 60);
     let before = rows(&rig, 2, 60);
     rig.volume.fail(Nanos(rig.now), MemberIndex(2));
@@ -58,7 +58,7 @@ fn a_row_that_a_new_disk_did_not_keep_is_written_again_before_it_is_called_compl
 }
 
 #[test]
-fn a_repair_that_did_not_come_to_the_medium_is_not_called_one() {
+fn a_repair_that_did_not_reach_the_medium_is_not_reported_as_repaired() {
     let mut rig = filled(Scheme::Stamp, 10);
     let (member, at) = rig.place(3, 1);
     rig.members[member][at..at + 512].fill(0xaa);
@@ -112,7 +112,7 @@ fn a_page_of_the_map_is_never_written_over_its_newest_version() {
 }
 
 #[test]
-fn a_rebuild_that_ended_rests_on_a_map_that_is_durable() {
+fn a_rebuild_ends_only_after_the_written_map_is_durable() {
     let mut rig = filled(Scheme::Stamp, 60);
     rig.volume.fail(Nanos(rig.now), MemberIndex(2));
     rig.pump();
@@ -161,9 +161,9 @@ fn a_late_error_of_an_old_disk_does_not_take_the_new_one_out() {
 }
 
 #[test]
-fn what_a_parity_gives_that_the_lists_contradict_is_no_repair() {
+fn a_chunk_from_a_parity_that_contradicts_the_lists_is_not_a_repair() {
     let mut rig = filled(Scheme::Stamp, 10);
-    belie(&mut rig, 3);
+    falsify_parity(&mut rig, 3);
     let (member, at) = rig.place(3, 0);
     rig.members[member][at..at + 512].fill(0xaa);
     let bytes = rig.read(3 * STRIPE, CHUNK);
@@ -172,10 +172,10 @@ fn what_a_parity_gives_that_the_lists_contradict_is_no_repair() {
 }
 
 #[test]
-fn a_parity_whose_seal_is_right_and_whose_content_is_not_is_put_right() {
+fn a_parity_with_valid_checksums_and_wrong_content_is_repaired() {
     let mut rig = filled(Scheme::Stamp, 10);
     let before = rig.members.clone();
-    let (member, at) = belie(&mut rig, 3);
+    let (member, at) = falsify_parity(&mut rig, 3);
     rig.volume.verify(Nanos(rig.now), RequestId(500), StripeIndex(3)..StripeIndex(4));
     rig.pump();
     assert!(rig.members[member][at..at + CHUNK as usize] == before[member][at..at + CHUNK as usize]);
@@ -183,7 +183,7 @@ fn a_parity_whose_seal_is_right_and_whose_content_is_not_is_put_right() {
 }
 
 #[test]
-fn a_start_writes_over_what_a_crash_cut_short_and_not_over_the_last_whole_superblocks() {
+fn a_start_overwrites_half_written_superblocks_and_not_the_last_whole_ones() {
     let mut rig = filled(Scheme::Stamp, 10);
     let before = superblock(&rig.members[0]).generation;
     rig.volume.fail(Nanos(rig.now), MemberIndex(5));
@@ -250,7 +250,7 @@ fn a_row_that_was_half_written_over_a_mark_stays_lost() {
 }
 
 #[test]
-fn a_first_write_that_the_page_of_the_map_is_younger_than_is_named_by_it_before_it_is_acknowledged() {
+fn a_first_write_older_than_its_map_page_is_acknowledged_only_once_mapped() {
     let mut rig = filled(Scheme::Stamp, 1);
     // The write has its number, and the write of its last row stays under way.
     let place = rig.place(1, 5);

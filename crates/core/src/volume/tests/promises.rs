@@ -20,7 +20,7 @@ pub(super) fn superblock(member: &[u8]) -> Superblock {
 }
 
 /// Makes all superblocks record this state of the member `slot`, as after a stop in order.
-fn call(members: &mut [Vec<u8>], slot: usize, state: MemberState) {
+fn record_state(members: &mut [Vec<u8>], slot: usize, state: MemberState) {
     for member in members {
         let mut superblock = superblock(member);
         superblock.members[slot].state = state;
@@ -63,7 +63,7 @@ fn a_volume_that_lost_too_many_members_at_once_starts_when_they_are_back() {
 }
 
 #[test]
-fn what_a_crash_left_is_not_settled_when_too_many_members_go_meanwhile() {
+fn a_resync_overwrites_nothing_when_too_many_members_fail_meanwhile() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     rig.write(0, &vec![7; 60 * CHUNK as usize]);
     assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
@@ -85,7 +85,7 @@ fn a_write_is_not_acknowledged_where_fewer_rows_than_data_chunks_can_be_written(
     rig.write(0, &[1; 8192]);
     let geometry = rig.geometry;
     let mut members = rig.stop();
-    call(&mut members, 0, MemberState::Rebuilding { stripes_done: 0 });
+    record_state(&mut members, 0, MemberState::Rebuilding { stripes_done: 0 });
     members[1].clear();
     let mut rig = Rig::begin(members, geometry, VolumeOptions::default());
     // Far ahead of the rebuild: two of the stripe's three members do not hold it.
@@ -97,7 +97,7 @@ fn a_write_is_not_acknowledged_where_fewer_rows_than_data_chunks_can_be_written(
 }
 
 #[test]
-fn a_disk_that_comes_back_does_not_give_its_old_rows_for_what_could_not_be_rebuilt() {
+fn a_returned_disks_old_rows_are_not_read_for_chunks_that_cannot_be_rebuilt() {
     for is_data in [true, false] {
         let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 2, 1);
         rig.write(0, &[1; 8192]);
@@ -130,7 +130,7 @@ fn a_flush_that_failed_in_a_repair_is_not_forgotten() {
 }
 
 #[test]
-fn what_recovery_wrote_is_not_taken_for_read_from_the_medium_before_a_flush() {
+fn a_row_written_by_a_resync_does_not_count_as_read_before_a_flush() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     rig.write(0, &[1; 4 * CHUNK as usize]);
     assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
@@ -147,7 +147,7 @@ fn what_recovery_wrote_is_not_taken_for_read_from_the_medium_before_a_flush() {
 }
 
 #[test]
-fn a_stale_chunk_is_not_returned_by_a_broken_volume_that_has_a_list_that_says_so() {
+fn a_broken_volume_does_not_return_a_chunk_that_a_list_shows_to_be_stale() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     rig.write(0, &[1; 4 * CHUNK as usize]);
     let (member, at) = rig.place(0, 2);
@@ -166,7 +166,7 @@ fn a_stale_chunk_is_not_returned_by_a_broken_volume_that_has_a_list_that_says_so
 }
 
 #[test]
-fn two_members_with_too_many_faults_at_once_are_not_both_taken_out_when_only_one_can_be_spared() {
+fn two_unreliable_members_are_not_both_taken_out_when_only_one_can_be_spared() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 2, 1);
     rig.write(0, &vec![1; 200 * 8192]);
     let (members, geometry) = members_of(&mut rig);
@@ -184,12 +184,12 @@ fn two_members_with_too_many_faults_at_once_are_not_both_taken_out_when_only_one
 }
 
 #[test]
-fn a_check_finds_what_is_lost_because_too_many_members_are_missing() {
+fn a_verification_finds_chunks_lost_because_too_many_members_are_missing() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 2, 1);
     rig.write(0, &[1; 8192]);
     let geometry = rig.geometry;
     let mut members = rig.stop();
-    call(&mut members, 0, MemberState::Rebuilding { stripes_done: 0 });
+    record_state(&mut members, 0, MemberState::Rebuilding { stripes_done: 0 });
     members[1].clear();
     let mut rig = Rig::start_as(members, geometry, VolumeOptions { is_read_only: true, ..VolumeOptions::default() });
     rig.volume.verify(Nanos(rig.now), RequestId(99), StripeIndex(0)..StripeIndex(1));
@@ -200,7 +200,7 @@ fn a_check_finds_what_is_lost_because_too_many_members_are_missing() {
 }
 
 #[test]
-fn a_region_that_only_one_member_called_dirty_at_a_crash_is_dirty_when_that_one_goes() {
+fn a_region_dirty_on_one_member_only_stays_dirty_when_that_member_is_gone() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     let clean = rig.members.clone();
     rig.write(0, &[1; 4 * CHUNK as usize]);
@@ -220,19 +220,19 @@ fn a_region_that_only_one_member_called_dirty_at_a_crash_is_dirty_when_that_one_
 }
 
 #[test]
-fn a_disk_that_went_on_alone_brings_nothing_of_that_along_when_it_is_taken_in_again() {
+fn writes_of_a_disk_started_alone_do_not_return_when_it_is_taken_in_again() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Raid1, 1, 1);
     rig.write(0, &[1; 4096]);
     let geometry = rig.geometry;
     let members = rig.stop();
-    let [ours, theirs] = [[members[0].clone(), Vec::new()], [Vec::new(), members[1].clone()]];
-    let mut fork = Rig::start(theirs.into(), geometry);
+    let [first_side, second_side] = [[members[0].clone(), Vec::new()], [Vec::new(), members[1].clone()]];
+    let mut fork = Rig::start(second_side.into(), geometry);
     (0..20).for_each(|_| fork.write(5 * 4096, &[9; 4096]));
-    let theirs = fork.stop().swap_remove(1);
+    let forked_disk = fork.stop().swap_remove(1);
 
-    let mut rig = Rig::start(ours.into(), geometry);
+    let mut rig = Rig::start(first_side.into(), geometry);
     rig.write(4096, &[2; 4096]);
-    rig.members[1] = theirs;
+    rig.members[1] = forked_disk;
     rig.volume.skip_write_numbers(superblock(&rig.members[1]).write_mark);
     wipe(&mut rig.members[1], &geometry);
     rig.volume.replace(Nanos(rig.now), MemberIndex(1), Uuid([9; 16]), MEMBER_BYTES);
@@ -271,7 +271,7 @@ fn an_array_of_many_large_members_is_opened() {
 }
 
 #[test]
-fn a_write_without_a_member_is_not_acknowledged_before_the_others_know_that_it_is_out() {
+fn a_write_that_omits_a_member_waits_until_the_others_record_it_as_out() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     rig.write(0, &[1; 8 * CHUNK as usize]);
     assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
@@ -311,7 +311,7 @@ fn a_write_without_a_member_is_not_acknowledged_before_the_others_know_that_it_i
 }
 
 #[test]
-fn what_members_that_take_no_more_writes_hold_is_read() {
+fn rows_on_members_that_refuse_all_writes_can_still_be_read() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     rig.write(0, &vec![7; 60 * CHUNK as usize]);
     assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
@@ -378,7 +378,7 @@ fn a_flush_that_failed_while_a_rebuild_waits_for_a_decision_is_not_forgotten() {
 }
 
 #[test]
-fn zeros_that_a_first_write_lays_beside_what_it_brings_are_not_known_before_a_flush() {
+fn zeros_filled_in_by_a_first_write_do_not_count_as_read_before_a_flush() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Raid5Ra, 3, 1);
     let stripe_bytes = rig.geometry.stripe_bytes();
     rig.write(0, &vec![1; stripe_bytes as usize]);
@@ -400,7 +400,7 @@ fn zeros_that_a_first_write_lays_beside_what_it_brings_are_not_known_before_a_fl
 }
 
 #[test]
-fn a_disk_that_is_new_in_the_place_of_one_that_could_not_be_read_is_not_asked_for_the_row() {
+fn a_new_disk_is_not_read_for_the_row_that_its_predecessor_could_not_read() {
     for scheme in Scheme::ALL {
         let mut rig = Rig::new(scheme, LayoutKind::Raid1, 1, 1);
         rig.write(0, &[1; CHUNK as usize]);
@@ -440,8 +440,8 @@ fn a_disk_that_is_new_in_the_place_of_one_that_could_not_be_read_is_not_asked_fo
 /// A disk whose cache lost data reports that on one of the syncs under way, and ends the others well: no sync may be
 /// answered before all of them have ended.
 #[test]
-fn a_flush_is_not_done_while_a_durable_write_beside_it_may_still_tell_of_a_loss() {
-    for is_told_first in [true, false] {
+fn a_flush_waits_for_overlapping_durable_writes_that_may_report_a_loss() {
+    for is_failed_first in [true, false] {
         let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
         rig.write(0, &[7; CHUNK as usize]);
         rig.volume.submit(Nanos(rig.now), RequestId(1), BlockRequest::Flush);
@@ -460,24 +460,24 @@ fn a_flush_is_not_done_while_a_durable_write_beside_it_may_still_tell_of_a_loss(
         while let Some(op) = rig.volume.poll_op(Nanos(rig.now)) {
             ops.push(op);
         }
-        let is_teller =
+        let is_failing =
             |op: &MemberOp| matches!(op.kind, OpKind::Write { is_durable: true, .. }) && op.member.get() == 3;
-        let (tellers, others): (Vec<_>, Vec<_>) = ops.into_iter().partition(is_teller);
-        assert!(!tellers.is_empty() && others.iter().any(|op| matches!(op.kind, OpKind::Flush)));
-        let tell = |rig: &mut Rig, tellers: Vec<MemberOp>| {
-            for op in tellers {
+        let (failing, rest): (Vec<_>, Vec<_>) = ops.into_iter().partition(is_failing);
+        assert!(!failing.is_empty() && rest.iter().any(|op| matches!(op.kind, OpKind::Flush)));
+        let fail_ops = |rig: &mut Rig, failing: Vec<MemberOp>| {
+            for op in failing {
                 let done = MemberOpDone { id: op.id, buffer: op.kind.buffer(), result: Err(DiskFault::Medium) };
                 rig.volume.handle(Nanos(rig.now), done);
             }
         };
-        if is_told_first {
-            tell(&mut rig, tellers);
-            others.into_iter().for_each(|op| rig.end(op));
+        if is_failed_first {
+            fail_ops(&mut rig, failing);
+            rest.into_iter().for_each(|op| rig.end(op));
         } else {
-            others.into_iter().for_each(|op| rig.end(op));
+            rest.into_iter().for_each(|op| rig.end(op));
             let is_answered = std::iter::from_fn(|| rig.volume.poll_reply()).any(|(id, _)| id == RequestId(1));
             assert!(!is_answered, "the flush is answered before the other has ended");
-            tell(&mut rig, tellers);
+            fail_ops(&mut rig, failing);
         }
         rig.pump();
         let replies: Vec<_> = std::iter::from_fn(|| rig.volume.poll_reply()).collect();
@@ -517,7 +517,7 @@ fn a_flush_that_failed_in_a_rebuild_is_not_forgotten_by_a_stop() {
 /// A first write was acknowledged, not flushed, and is not in the map when the server is killed: a read-only volume
 /// does not know what the stripe holds, and says so. The stripe is not taken for a hole.
 #[test]
-fn a_first_write_that_the_map_does_not_know_is_not_zeros_for_a_reader() {
+fn a_read_only_volume_does_not_read_an_unmapped_first_write_as_zeros() {
     // Schemes with versions; the others make the map durable before they acknowledge a first write.
     for scheme in [Scheme::Stamp, Scheme::Hybrid1] {
         let mut rig = Rig::new(scheme, LayoutKind::Rotating, 4, 2);
@@ -542,7 +542,7 @@ fn a_first_write_that_the_map_does_not_know_is_not_zeros_for_a_reader() {
 
 /// A scrub proved that a chunk and one list lost the same write, and could not repair the chunk: no later read may believe the chunk.
 #[test]
-fn what_was_proven_stale_is_not_read_as_right_afterwards() {
+fn a_chunk_proven_stale_is_not_read_as_right_afterwards() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     rig.write(0, &[1; 4 * CHUNK as usize]);
     assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);

@@ -25,13 +25,13 @@ fn row_of(rig: &Rig, stripe: u64, slot: usize) -> (usize, std::ops::Range<usize>
 }
 
 #[test]
-fn nothing_is_acknowledged_that_rests_on_what_all_members_refused() {
+fn no_durable_write_is_acknowledged_when_all_members_refuse_the_written_map() {
     for scheme in Scheme::ALL {
         let mut rig = Rig::new(scheme, LayoutKind::Rotating, 2, 1);
         rig.write(0, &vec![7; 2 * CHUNK as usize]);
         assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
         // The intents are there and the rows are written, but the written map is refused.
-        rig.is_full_beside = true;
+        rig.refuses_metadata = true;
         let data = Buffer::copy_of(&vec![8; 2 * CHUNK as usize]);
         let reply = rig.ask(BlockRequest::Write { offset: VolumeOffset(2 * CHUNK), data, is_durable: true });
         assert_eq!(reply, BlockReply::Failed(BlockFailure::Io), "{scheme}");
@@ -40,14 +40,14 @@ fn nothing_is_acknowledged_that_rests_on_what_all_members_refused() {
 }
 
 #[test]
-fn no_row_is_written_that_no_member_was_told_of() {
+fn no_row_is_written_when_all_members_refuse_its_intent() {
     for scheme in Scheme::ALL {
         let mut rig = Rig::new(scheme, LayoutKind::Rotating, 2, 1);
         rig.write(0, &vec![7; 2 * CHUNK as usize]);
         rig.wait(20_000_000_000);
         let rows = rig.geometry.data_offset as usize;
         let before: Vec<Vec<u8>> = rig.members.iter().map(|member| member[rows..].to_vec()).collect();
-        rig.is_full_beside = true;
+        rig.refuses_metadata = true;
         let data = Buffer::copy_of(&[8; 100]);
         let reply = rig.ask(BlockRequest::Write { offset: VolumeOffset(0), data, is_durable: false });
         assert_eq!(reply, BlockReply::Failed(BlockFailure::Io), "{scheme}");
@@ -62,7 +62,7 @@ fn no_row_is_written_that_no_member_was_told_of() {
 }
 
 #[test]
-fn a_durable_write_that_fails_beside_others_that_nobody_flushed_costs_its_member() {
+fn a_failed_durable_write_amid_unflushed_writes_costs_its_member() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 2, 1);
     rig.write(0, &vec![7; 2 * CHUNK as usize]);
     // The intents of another region, on the same page; the first writes are not flushed yet.
@@ -73,7 +73,7 @@ fn a_durable_write_that_fails_beside_others_that_nobody_flushed_costs_its_member
 }
 
 #[test]
-fn a_rebuild_waits_for_a_member_that_may_know_what_is_lost_without_it() {
+fn a_rebuild_waits_for_an_absent_member_that_may_hold_the_lost_chunks() {
     for scheme in Scheme::ALL {
         let mut rig = Rig::new(scheme, LayoutKind::Rotating, 2, 1);
         let size = rig.volume.size().min(200 * 2 * CHUNK);
@@ -91,7 +91,7 @@ fn a_rebuild_waits_for_a_member_that_may_know_what_is_lost_without_it() {
         });
         // Killed, and started while the cable of another member is loose.
         let (mut members, geometry) = members_of(&mut rig);
-        let away = std::mem::take(&mut members[1]);
+        let detached = std::mem::take(&mut members[1]);
         let rows = geometry.data_offset as usize..(MEMBER_BYTES - 32768) as usize;
         let before = members[2][rows.clone()].to_vec();
         let mut rig = Rig::start(members, geometry);
@@ -99,7 +99,7 @@ fn a_rebuild_waits_for_a_member_that_may_know_what_is_lost_without_it() {
         assert!(matches!(state(&rig, 0), MemberState::Rebuilding { .. }), "{scheme}: {:?}", state(&rig, 0));
         assert!(rig.members[2][rows] == before, "{scheme}: something was written over");
         // That member is there again.
-        rig.members[1] = away;
+        rig.members[1] = detached;
         assert_eq!(readd(&mut rig, 1), Ok(()), "{scheme}");
         rig.pump();
         rig.wait(60_000_000_000);
@@ -109,7 +109,7 @@ fn a_rebuild_waits_for_a_member_that_may_know_what_is_lost_without_it() {
 }
 
 #[test]
-fn what_was_read_of_a_disk_says_nothing_of_the_next_one_in_its_place() {
+fn reads_of_a_disk_prove_nothing_about_its_replacement() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     rig.write(0, &vec![7; 4 * CHUNK as usize]);
     assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
@@ -128,7 +128,7 @@ fn what_was_read_of_a_disk_says_nothing_of_the_next_one_in_its_place() {
 }
 
 #[test]
-fn sums_that_contradict_each_other_wait_for_the_list_that_decides() {
+fn a_chunk_with_contradicting_sums_is_read_once_the_deciding_list_is_back() {
     let mut rig = Rig::new(Scheme::Hybrid2, LayoutKind::Rotating, 4, 1);
     rig.write(0, &vec![7; 4 * CHUNK as usize]);
     let (member, row) = row_of(&rig, 0, 2);
@@ -149,7 +149,7 @@ fn sums_that_contradict_each_other_wait_for_the_list_that_decides() {
 }
 
 #[test]
-fn a_disk_that_says_it_wrote_without_end_leaves_room_for_more() {
+fn a_disk_that_claims_the_highest_write_number_leaves_room_for_later_ones() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Raid1, 1, 1);
     rig.volume.skip_write_numbers(u64::MAX);
     rig.write(0, &[7; 512]);
@@ -159,7 +159,7 @@ fn a_disk_that_says_it_wrote_without_end_leaves_room_for_more() {
 }
 
 #[test]
-fn members_that_were_put_back_from_a_copy_are_left_out_as_long_as_the_others_hold_everything() {
+fn members_restored_from_a_copy_are_left_out_while_the_others_hold_everything() {
     let old = |stale: &[usize]| {
         let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
         rig.write(0, &vec![7; 40 * CHUNK as usize]);
@@ -204,7 +204,7 @@ fn members_that_were_put_back_from_a_copy_are_left_out_as_long_as_the_others_hol
 }
 
 #[test]
-fn the_map_vouches_for_nothing_before_it_is_known_who_was_not_flushed() {
+fn no_map_page_is_written_before_the_unflushed_member_is_recorded_as_out() {
     for scheme in [Scheme::Stamp, Scheme::Hybrid1] {
         let mut rig = Rig::new(scheme, LayoutKind::Raid1, 1, 1);
         rig.write(0, &vec![7; CHUNK as usize]);
@@ -223,7 +223,7 @@ fn the_map_vouches_for_nothing_before_it_is_known_who_was_not_flushed() {
 
 /// A flush failed on a member that cannot be spared: the map vouches for what its disk may have dropped neither then nor later.
 #[test]
-fn the_map_does_not_vouch_for_what_was_not_flushed() {
+fn no_map_page_is_written_after_a_flush_failed() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 2, 1);
     rig.volume.fail(Nanos(rig.now), MemberIndex(0));
     rig.pump();
@@ -241,7 +241,7 @@ fn the_map_does_not_vouch_for_what_was_not_flushed() {
 /// Made-up numbers, at values that no real volume reaches: the volume serves, read-only where no numbers could follow
 /// them, and never ends the program.
 #[test]
-fn numbers_that_leave_no_room_are_read_and_not_gone_on_with() {
+fn a_volume_whose_numbers_leave_no_room_can_be_read_and_not_written() {
     for (is_mark, number) in [false, true].into_iter().flat_map(|is_mark| {
         [NUMBER_WRITABLE_END - 1, NUMBER_WRITABLE_END, NUMBER_END - 1].map(|number| (is_mark, number))
     }) {
@@ -250,13 +250,13 @@ fn numbers_that_leave_no_room_are_read_and_not_gone_on_with() {
         assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
         let (mut members, geometry) = members_of(&mut rig);
         for member in &mut members {
-            let mut says = superblock(member);
+            let mut altered = superblock(member);
             if is_mark {
-                says.write_mark = number
+                altered.write_mark = number
             } else {
-                says.generation = number
+                altered.generation = number
             }
-            let block = says.encode();
+            let block = altered.encode();
             for offset in Superblock::offsets(MEMBER_BYTES).unwrap() {
                 member[offset.get() as usize..][..block.len()].copy_from_slice(&block);
             }

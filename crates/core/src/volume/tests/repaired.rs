@@ -59,7 +59,7 @@ fn an_old_row_that_can_be_read_again_after_a_resync_is_not_called_repaired() {
 
 /// Of three members one is being rebuilt, and another one returns while the rebuild reads the rows that it needs.
 #[test]
-fn a_rebuild_decides_nothing_by_what_it_read_before_a_member_came_back() {
+fn a_rebuild_does_not_decide_by_rows_read_before_a_member_returned() {
     for scheme in Scheme::ALL {
         let mut rig = Rig::new(scheme, LayoutKind::Rotating, 2, 1);
         let size = rig.volume.size().min(200 * 2 * CHUNK);
@@ -75,7 +75,7 @@ fn a_rebuild_decides_nothing_by_what_it_read_before_a_member_came_back() {
         });
         // Killed, and started while another member is away.
         let mut members = std::mem::take(&mut rig.members);
-        let away = std::mem::take(&mut members[1]);
+        let detached = std::mem::take(&mut members[1]);
         let mut rig = Rig::start(members, rig.geometry);
         rig.wait(60_000_000_000);
         rig.holds_reads = true;
@@ -85,7 +85,7 @@ fn a_rebuild_decides_nothing_by_what_it_read_before_a_member_came_back() {
             rig.pump();
         }
         rig.holds_reads = false;
-        rig.members[1] = away;
+        rig.members[1] = detached;
         let theirs = superblock(&rig.members[1]);
         assert_eq!(rig.volume.readd(Nanos(rig.now), &theirs, Uuid([77; 16]), MEMBER_BYTES), Ok(()), "{scheme}");
         rig.pump();

@@ -12,7 +12,7 @@ use crate::volume::format::superblock::MemberState;
 const STRIPE: u64 = 4 * CHUNK;
 
 /// A volume whose stripes are filled with sevens and flushed; then member 2 is taken out.
-fn without(scheme: Scheme, stripes: u64) -> Rig {
+fn without_member_2(scheme: Scheme, stripes: u64) -> Rig {
     let mut rig = Rig::new(scheme, LayoutKind::Rotating, 4, 2);
     rig.write(0, &vec![7; (stripes * STRIPE) as usize]);
     assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
@@ -28,10 +28,10 @@ fn readd(rig: &mut Rig, member: usize) -> Result<(), NoReturn> {
 }
 
 #[test]
-fn a_member_that_is_back_is_given_what_was_written_since_and_nothing_else() {
+fn a_returned_member_is_rebuilt_only_where_it_was_written_since() {
     for scheme in Scheme::ALL {
         for restart in ["none", "stop", "kill"] {
-            let mut rig = without(scheme, 150);
+            let mut rig = without_member_2(scheme, 150);
             rig.write(3 * STRIPE, &vec![8; STRIPE as usize]);
             rig.write(40 * STRIPE + 5, &[9; 1000]);
             let geometry = rig.geometry;
@@ -59,7 +59,7 @@ fn a_member_that_is_back_is_given_what_was_written_since_and_nothing_else() {
 }
 
 #[test]
-fn what_was_under_way_when_a_member_left_is_among_what_it_lacks() {
+fn writes_under_way_when_a_member_left_are_rebuilt_on_its_return() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     rig.write(0, &vec![7; (20 * STRIPE) as usize]);
     assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
@@ -78,8 +78,8 @@ fn what_was_under_way_when_a_member_left_is_among_what_it_lacks() {
 }
 
 #[test]
-fn who_is_of_another_time_or_went_on_alone_does_not_come_back_so() {
-    let mut rig = without(Scheme::Stamp, 20);
+fn an_outdated_foreign_or_separately_started_member_may_not_return() {
+    let mut rig = without_member_2(Scheme::Stamp, 20);
     let left = rig.members[2].clone();
     // A copy of an earlier time.
     let mut old = superblock(&left);
@@ -87,9 +87,9 @@ fn who_is_of_another_time_or_went_on_alone_does_not_come_back_so() {
     let readd_as =
         |rig: &mut Rig, theirs: &Superblock| rig.volume.readd(Nanos(rig.now), theirs, Uuid([77; 16]), MEMBER_BYTES);
     assert_eq!(readd_as(&mut rig, &old), Err(NoReturn::Older));
-    let mut alone = superblock(&left);
-    alone.begin_start(99);
-    assert_eq!(readd_as(&mut rig, &alone), Err(NoReturn::WentOn));
+    let mut separate = superblock(&left);
+    separate.begin_start(99);
+    assert_eq!(readd_as(&mut rig, &separate), Err(NoReturn::WentOn));
     let mut foreign = superblock(&left);
     foreign.array = Uuid([5; 16]);
     assert_eq!(readd_as(&mut rig, &foreign), Err(NoReturn::Foreign));
@@ -106,7 +106,7 @@ fn who_is_of_another_time_or_went_on_alone_does_not_come_back_so() {
 }
 
 #[test]
-fn who_was_gone_when_superblocks_were_written_comes_back_with_the_last_that_it_had() {
+fn a_member_that_missed_superblocks_returns_with_the_last_one_it_had() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     rig.write(0, &vec![7; (20 * STRIPE) as usize]);
     assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
@@ -124,7 +124,7 @@ fn who_was_gone_when_superblocks_were_written_comes_back_with_the_last_that_it_h
 }
 
 #[test]
-fn who_has_not_ended_what_it_was_asked_does_not_come_back_before() {
+fn a_member_with_unfinished_operations_may_not_return_yet() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     rig.write(0, &vec![7; (20 * STRIPE) as usize]);
     rig.hangs = Some(2);
@@ -148,8 +148,8 @@ fn who_has_not_ended_what_it_was_asked_does_not_come_back_before() {
 }
 
 #[test]
-fn who_knows_of_a_disk_that_took_a_place_and_is_not_known_here_went_on_alone() {
-    let mut rig = without(Scheme::Stamp, 10);
+fn a_member_that_knows_of_an_unknown_replacement_was_started_separately() {
+    let mut rig = without_member_2(Scheme::Stamp, 10);
     let mut theirs = superblock(&rig.members[2]);
     let mut takes_back = |theirs: &Superblock| rig.volume.readd(Nanos(rig.now), theirs, Uuid([77; 16]), MEMBER_BYTES);
     (theirs.members[0].uuid, theirs.members[0].term) = (Uuid([88; 16]), theirs.members[0].term + 1);
@@ -157,7 +157,7 @@ fn who_knows_of_a_disk_that_took_a_place_and_is_not_known_here_went_on_alone() {
 }
 
 #[test]
-fn what_a_member_lacks_is_remembered_until_the_others_know_that_it_is_back() {
+fn the_regions_a_member_lacks_stay_recorded_until_its_return_is_durable() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     rig.write(0, &vec![7; (20 * STRIPE) as usize]);
     assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
@@ -192,14 +192,14 @@ fn what_a_member_lacks_is_remembered_until_the_others_know_that_it_is_back() {
 }
 
 #[test]
-fn what_a_member_lacks_is_told_to_all_at_each_start() {
-    let mut rig = without(Scheme::Stamp, 150);
+fn the_regions_a_member_lacks_are_written_to_all_members_at_each_start() {
+    let mut rig = without_member_2(Scheme::Stamp, 150);
     rig.write(3 * STRIPE, &vec![8; STRIPE as usize]);
     let geometry = rig.geometry;
     let mut members = rig.stop();
     let nothing = Bits::zeros(geometry.regions());
     let page = intent::encode(&geometry, Uuid([1; 16]), IntentBit::WhileOut, 0, &nothing);
-    let at = geometry.away_page_offset(0).get() as usize;
+    let at = geometry.while_out_page_offset(0).get() as usize;
     for member in [0, 1, 3, 4] {
         members[member][at..at + page.len()].copy_from_slice(&page);
     }
@@ -215,7 +215,7 @@ fn what_a_member_lacks_is_told_to_all_at_each_start() {
 }
 
 #[test]
-fn a_first_write_that_only_the_one_had_who_left_does_not_rise_again() {
+fn a_first_write_on_the_departed_member_only_does_not_reappear() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Raid1, 1, 1);
     rig.write(0, &vec![7; CHUNK as usize]);
     assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);

@@ -64,7 +64,7 @@ pub async fn find(
         return Ok(None);
     }
     let different_max = if copies > 1 { 0 } else { DIFFERENT_MAX };
-    Ok((different(sampler, hammer, places, &found).await? <= different_max).then_some(found))
+    Ok((count_differences(sampler, hammer, places, &found).await? <= different_max).then_some(found))
 }
 
 /// Whether all classes are of the same size.
@@ -74,7 +74,7 @@ fn is_even(classes: &[usize]) -> bool {
 }
 
 /// Checks the classes: the number of answers that differ from them.
-async fn different(
+async fn count_differences(
     sampler: &mut Sampler,
     hammer: Hammer,
     places: Places,
@@ -84,7 +84,7 @@ async fn different(
     for _ in 0..CHECKS {
         let mut any = || sampler.rng.below(found.classes.len() as u64) as usize;
         let (at, chunks) = (any(), [(); PROBES.0].map(|()| any()));
-        let (from, to) = (places.some(sampler, at), places.some_of_each(sampler, &chunks));
+        let (from, to) = (places.random_offset(sampler, at), places.random_offsets(sampler, &chunks));
         for (chunk, odds) in chunks.into_iter().zip(hammer.compare(sampler, from, &to).await?) {
             let (one, other) = (found.classes[at], found.classes[chunk]);
             let is_together = one == other || found.lost == Some(one) || found.lost == Some(other);
@@ -101,7 +101,7 @@ async fn classify(sampler: &mut Sampler, hammer: Hammer, places: Places) -> Resu
     let (mut found, mut lost): (Vec<Vec<usize>>, Vec<usize>) = (Vec::new(), Vec::new());
     while let Some(&first) = pending.first() {
         let probes = (PROBES.0 + found.len()).min(PROBES.1);
-        let late = together(sampler, hammer, places, first, &pending[1..], probes, &mut doubt).await?;
+        let late = same_disk_chunks(sampler, hammer, places, first, &pending[1..], probes, &mut doubt).await?;
         // There are several classes, so a chunk that waits for all of them belongs to none.
         let waits_for_all = found.is_empty() && chunks > 2 && late.len() + 1 == pending.len();
         if waits_for_all {
@@ -114,9 +114,10 @@ async fn classify(sampler: &mut Sampler, hammer: Hammer, places: Places) -> Resu
         if found.len() == 2 {
             // Lost chunks wait for the first class, too, and were counted as its members.
             let suspects = found[0][1..].to_vec();
-            let both = together(sampler, hammer, places, first, &suspects, PROBES.0, &mut doubt).await?;
-            found[0].retain(|chunk| !both.contains(chunk));
-            lost.extend(both);
+            let waiting_for_both =
+                same_disk_chunks(sampler, hammer, places, first, &suspects, PROBES.0, &mut doubt).await?;
+            found[0].retain(|chunk| !waiting_for_both.contains(chunk));
+            lost.extend(waiting_for_both);
         }
     }
     let lost_class = (!lost.is_empty()).then_some(found.len());
@@ -129,7 +130,7 @@ async fn classify(sampler: &mut Sampler, hammer: Hammer, places: Places) -> Resu
 }
 
 /// The chunks that lie on the same disk as `at`.
-async fn together(
+async fn same_disk_chunks(
     sampler: &mut Sampler,
     hammer: Hammer,
     places: Places,
@@ -144,7 +145,7 @@ async fn together(
         order.swap(i, sampler.rng.below(i as u64 + 1) as usize);
     }
     for group in order.chunks(probes) {
-        let (from, to) = (places.some(sampler, at), places.some_of_each(sampler, group));
+        let (from, to) = (places.random_offset(sampler, at), places.random_offsets(sampler, group));
         for (chunk, odds) in group.iter().zip(hammer.compare(sampler, from, &to).await?) {
             doubt.add(odds);
             if odds > 0.0 {

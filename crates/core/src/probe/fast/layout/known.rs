@@ -75,7 +75,7 @@ pub async fn find(
             continue;
         }
         idle = 0;
-        let (from, to) = (places.some(sampler, at), places.some_of_each(sampler, &probes));
+        let (from, to) = (places.random_offset(sampler, at), places.random_offsets(sampler, &probes));
         let found = hammer.strike(sampler, &[from], &to).await?;
         for hypothesis in &mut live {
             let together = probes.iter().zip(&found).filter(|(probe, _)| hypothesis.is_together(at, **probe));
@@ -86,7 +86,7 @@ pub async fn find(
     }
     let Some(best) = live.iter().max_by(|a, b| a.odds.total_cmp(&b.odds)) else { return Ok(None) };
     let classes = canonical(&(0..chunks).map(|chunk| best.disk(chunk)).collect::<Vec<_>>());
-    let odds = tested(sampler, hammer, places, &classes).await?;
+    let odds = test_classes(sampler, hammer, places, &classes).await?;
     Ok(odds.map(|odds| Accepted { classes, odds: odds.min(DECIDED) }))
 }
 
@@ -119,7 +119,7 @@ fn dividing(sampler: &mut Sampler, live: &[Hypothesis], at: usize, chunks: usize
 
 /// Tests every chunk against a chunk of its class, and every class against every other: the log-odds of the weakest
 /// class, or `None` when one fails.
-async fn tested(
+async fn test_classes(
     sampler: &mut Sampler,
     hammer: Hammer,
     places: Places,
@@ -131,7 +131,7 @@ async fn tested(
     let mut support = vec![0.0; count];
     for _ in 0..PASSES_MAX {
         for class in 0..count {
-            let Some(found) = tested_one(sampler, hammer, places, &members, class).await? else { return Ok(None) };
+            let Some(found) = test_class(sampler, hammer, places, &members, class).await? else { return Ok(None) };
             for (probe, odds) in found {
                 support[class] += odds;
                 support[classes[probe]] += odds;
@@ -146,7 +146,7 @@ async fn tested(
 
 /// Tests a class against all its chunks, and against one of each later class: the tested chunks, with the log-odds that
 /// each adds. `None` when one is not on the disk where it should be.
-async fn tested_one(
+async fn test_class(
     sampler: &mut Sampler,
     hammer: Hammer,
     places: Places,
@@ -155,12 +155,13 @@ async fn tested_one(
 ) -> Result<Option<Vec<(usize, f64)>>, EarlyEnd> {
     let any = |sampler: &mut Sampler, of: &[usize]| of[sampler.rng.below(of.len() as u64) as usize];
     let at = any(sampler, &members[class]);
-    let others: Vec<usize> = members[class].iter().copied().filter(|&chunk| chunk != at).collect();
-    let apart: Vec<usize> = members[class + 1..].iter().map(|of| any(sampler, of)).collect();
+    let same_class: Vec<usize> = members[class].iter().copied().filter(|&chunk| chunk != at).collect();
+    let other_classes: Vec<usize> = members[class + 1..].iter().map(|of| any(sampler, of)).collect();
     let mut found = Vec::new();
-    for (probes, is_together) in [(others, true), (apart, false)] {
+    for (probes, is_together) in [(same_class, true), (other_classes, false)] {
         for probes in probes.chunks(TESTED) {
-            for (probe, odds) in probes.iter().zip(asked(sampler, hammer, places, at, probes, is_together).await?) {
+            for (probe, odds) in probes.iter().zip(probe_each(sampler, hammer, places, at, probes, is_together).await?)
+            {
                 if (odds > 0.0) != is_together {
                     return Ok(None);
                 }
@@ -172,7 +173,7 @@ async fn tested_one(
 }
 
 /// Probes each chunk once, and those with an unexpected answer until the answer is definite.
-async fn asked(
+async fn probe_each(
     sampler: &mut Sampler,
     hammer: Hammer,
     places: Places,
@@ -180,7 +181,7 @@ async fn asked(
     probes: &[usize],
     is_together: bool,
 ) -> Result<Vec<f64>, EarlyEnd> {
-    let (from, to) = (places.some(sampler, at), places.some_of_each(sampler, probes));
+    let (from, to) = (places.random_offset(sampler, at), places.random_offsets(sampler, probes));
     let mut odds = hammer.strike(sampler, &[from], &to).await?;
     for (place, odds) in to.iter().zip(&mut odds) {
         if (*odds > 0.0) != is_together {

@@ -40,8 +40,8 @@ pub async fn disks(
     let count = classes.iter().max().map_or(0, |most| most + 1);
     let hammer = Hammer { count: READS * copies, ..hammer };
     let any = |sampler: &mut Sampler, class: usize| {
-        let own: Vec<usize> = (0..classes.len()).filter(|&chunk| classes[chunk] == class).collect();
-        own[sampler.rng.below(own.len() as u64) as usize]
+        let class_chunks: Vec<usize> = (0..classes.len()).filter(|&chunk| classes[chunk] == class).collect();
+        class_chunks[sampler.rng.below(class_chunks.len() as u64) as usize]
     };
     let mut found = Vec::new();
     for look in HAMMERS {
@@ -49,8 +49,8 @@ pub async fn disks(
             let probed = sampler.rng.below(count as u64) as usize;
             let others =
                 (0..count).filter(|&class| class != probed).map(|class| any(sampler, class)).collect::<Vec<_>>();
-            let (at, probe) = (places.some_of_each(sampler, &others), any(sampler, probed));
-            let probe = places.some(sampler, probe);
+            let (at, probe) = (places.random_offsets(sampler, &others), any(sampler, probed));
+            let probe = places.random_offset(sampler, probe);
             found.push(hammer.strike(sampler, &at, &[probe]).await?[0]);
         }
         let (late, odds) = (found.iter().filter(|odds| **odds > 0.0).count(), found.iter().sum::<f64>());
@@ -80,15 +80,16 @@ pub async fn kind(
         return Ok(Some((vec![LayoutKind::Chained, LayoutKind::Near], f64::MAX)));
     }
     // Chunk i of near copies lies on disks 2 i and 2 i + 1 of an odd number: it shares them with the chunks half the number away.
-    for (kind, beside) in [(LayoutKind::Chained, 1), (LayoutKind::Near, chunks.div_ceil(2))] {
+    for (kind, distance) in [(LayoutKind::Chained, 1), (LayoutKind::Near, chunks.div_ceil(2))] {
         if kind == LayoutKind::Near && chunks.is_multiple_of(2) {
             continue;
         }
         let mut odds = 0.0f64;
         for _ in 0..HAMMERS_MAX {
             let chunk = sampler.rng.below(chunks as u64) as usize;
-            let at = places.some_of_each(sampler, &[(chunk + beside) % chunks, (chunk + chunks - beside) % chunks]);
-            let probe = places.some(sampler, chunk);
+            let at =
+                places.random_offsets(sampler, &[(chunk + distance) % chunks, (chunk + chunks - distance) % chunks]);
+            let probe = places.random_offset(sampler, chunk);
             odds += hammer.strike(sampler, &at, &[probe]).await?[0];
             if odds >= TOGETHER || odds <= -APART {
                 break;

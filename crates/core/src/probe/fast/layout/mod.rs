@@ -41,10 +41,10 @@ pub async fn find(
     }
     let found = free::find(sampler, hammer, places, copies).await?;
     // No known layout supports the chunks here, so the confidence in them limits that in the classes.
-    let sure = places.chunk.confidence;
+    let confidence_max = places.chunk.confidence;
     Ok(found.map(|FoundClasses { classes, lost, confidence }| Classes {
         classes,
         lost,
-        confidence: confidence.min(sure),
+        confidence: confidence.min(confidence_max),
     }))
 }

@@ -19,12 +19,12 @@ impl Places {
     }
 
     /// A random block of a chunk, as bytes of the pattern.
-    pub fn some(&self, sampler: &mut Sampler, chunk: usize) -> u64 {
-        self.whole(sampler, chunk) % self.pattern
+    pub fn random_offset(&self, sampler: &mut Sampler, chunk: usize) -> u64 {
+        self.unwrapped_offset(sampler, chunk) % self.pattern
     }
 
     /// A random block of a chunk in a random pattern of the device.
-    pub fn anywhere(&self, sampler: &mut Sampler, chunk: usize) -> u64 {
+    pub fn random_block(&self, sampler: &mut Sampler, chunk: usize) -> u64 {
         let pattern = sampler.rng.below(self.patterns(sampler));
         self.of_pattern(sampler, pattern, chunk)
     }
@@ -33,7 +33,7 @@ impl Places {
     pub fn of_pattern(&self, sampler: &mut Sampler, pattern: u64, chunk: usize) -> u64 {
         // Without wrapping round: the chunks of one pattern follow its phase.
         let last = sampler.device().bytes - sampler.device().block;
-        (pattern * self.pattern + self.whole(sampler, chunk)).min(last)
+        (pattern * self.pattern + self.unwrapped_offset(sampler, chunk)).min(last)
     }
 
     /// The number of whole patterns on the device, counted from the phase on; at least 1.
@@ -41,14 +41,14 @@ impl Places {
         (sampler.device().bytes / self.pattern).saturating_sub(1).max(1)
     }
 
-    fn whole(&self, sampler: &mut Sampler, chunk: usize) -> u64 {
+    fn unwrapped_offset(&self, sampler: &mut Sampler, chunk: usize) -> u64 {
         let block = sampler.device().block;
         let within = sampler.rng.below(self.chunk.bytes / block) * block;
         self.chunk.phase + chunk as u64 * self.chunk.bytes + within
     }
 
     /// A random block of each of these chunks, as bytes of the pattern.
-    pub fn some_of_each(&self, sampler: &mut Sampler, chunks: &[usize]) -> Vec<u64> {
-        chunks.iter().map(|&chunk| self.some(sampler, chunk)).collect()
+    pub fn random_offsets(&self, sampler: &mut Sampler, chunks: &[usize]) -> Vec<u64> {
+        chunks.iter().map(|&chunk| self.random_offset(sampler, chunk)).collect()
     }
 }

@@ -201,15 +201,15 @@ impl Earnings {
     }
 
     fn rate_of_last(&self, idle: f64) -> f64 {
-        let mut left = idle;
+        let mut remaining = idle;
         let mut requests = 0.0;
         for block in self.blocks.iter().rev() {
-            if block.idle >= left {
-                requests += if block.idle > 0.0 { block.requests * left / block.idle } else { 0.0 };
+            if block.idle >= remaining {
+                requests += if block.idle > 0.0 { block.requests * remaining / block.idle } else { 0.0 };
                 break;
             }
             requests += block.requests;
-            left -= block.idle;
+            remaining -= block.idle;
         }
         if idle > 0.0 { requests / idle } else { 0.0 }
     }

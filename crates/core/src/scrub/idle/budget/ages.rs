@@ -67,8 +67,8 @@ impl Ages {
         let first: Vec<f64> = (0..octave).map(|part| cells[0].start * parts.edge(part)).collect();
         let starts =
             (0..=PARTS * cells.len()).map(|part| first[part % octave] * (1u64 << (part / octave)) as f64).collect();
-        let as_seen = Ages { cells, parts, starts, count: ended };
-        as_seen.smooth()
+        let unsmoothed = Ages { cells, parts, starts, count: ended };
+        unsmoothed.smooth()
     }
 
     /// The same intervals, with their ends redistributed by the hazard at each age and around it.
@@ -88,15 +88,15 @@ impl Ages {
 
     /// The share of the intervals reaching the start of a cell (not the last) that end in it.
     fn ending(&self, cell: usize) -> f64 {
-        let (here, next) = (self.cells[cell], self.cells[cell + 1]);
-        let middle = 0.5 * (here.start + next.start);
-        let around = self.window(middle, middle.max(next.start - here.start));
+        let (current, next) = (self.cells[cell], self.cells[cell + 1]);
+        let middle = 0.5 * (current.start + next.start);
+        let around = self.window(middle, middle.max(next.start - current.start));
         let hazard = around.ends / around.time.max(f64::MIN_POSITIVE);
-        let smooth = 1.0 - (-hazard * (next.start - here.start)).exp();
+        let smooth = 1.0 - (-hazard * (next.start - current.start)).exp();
         if smooth <= 0.0 {
             return 0.0;
         }
-        (next.ended - here.ended + SHRINKAGE) / (self.count - here.ended + SHRINKAGE / smooth)
+        (next.ended - current.ended + SHRINKAGE) / (self.count - current.ended + SHRINKAGE / smooth)
     }
 
     /// All cells, ascending.
@@ -112,7 +112,7 @@ impl Ages {
     /// The part of an age in seconds, counted through all cells; the first and the last hold what lies beyond them.
     pub(super) fn part_of(&self, age: f64) -> usize {
         let ratio = age / self.cells[0].start;
-        let part = if ratio > 1.0 { self.parts.above(ratio) - 1 } else { 0 };
+        let part = if ratio > 1.0 { self.parts.step_of(ratio) - 1 } else { 0 };
         part.min(PARTS * self.cells.len() - 1)
     }
 
@@ -137,11 +137,11 @@ impl Ages {
         self.ended_at(self.spot(age))
     }
 
-    fn ended_at(&self, Spot { cell: index, into, .. }: Spot) -> (f64, f64) {
+    fn ended_at(&self, Spot { cell: index, offset, .. }: Spot) -> (f64, f64) {
         let cell = self.cells[index];
-        let Some(next) = self.cells.get(index + 1) else { return (cell.ended, cell.area + into * cell.ended) };
+        let Some(next) = self.cells.get(index + 1) else { return (cell.ended, cell.area + offset * cell.ended) };
         let slope = (next.ended - cell.ended) / (next.start - cell.start);
-        (cell.ended + into * slope, cell.area + into * (cell.ended + 0.5 * into * slope))
+        (cell.ended + offset * slope, cell.area + offset * (cell.ended + 0.5 * offset * slope))
     }
 
     /// The same ends, each with a weight: a function of the age in seconds.
@@ -176,7 +176,7 @@ impl Ages {
     }
 
     fn spot_in(&self, age: f64, cell: usize) -> Spot {
-        Spot { age, cell, into: (age - self.cells[cell].start).max(0.0) }
+        Spot { age, cell, offset: (age - self.cells[cell].start).max(0.0) }
     }
 
     /// The remaining time of a request that runs from `from` to `to`, in seconds, summed over the ends between, by their weights.
@@ -192,11 +192,11 @@ impl Ages {
 
     /// As [`Ages::ended_by`], with weights.
     fn weighted_by(&self, ends: &Weighted, at: Spot) -> (f64, f64) {
-        let Spot { cell, into, .. } = at;
+        let Spot { cell, offset, .. } = at;
         let (ended, area) = ends.sums[cell];
-        let Some(next) = ends.sums.get(cell + 1) else { return (ended, area + into * ended) };
+        let Some(next) = ends.sums.get(cell + 1) else { return (ended, area + offset * ended) };
         let slope = (next.0 - ended) / (self.cells[cell + 1].start - self.cells[cell].start);
-        (ended + into * slope, area + into * (ended + 0.5 * into * slope))
+        (ended + offset * slope, area + offset * (ended + 0.5 * offset * slope))
     }
 
     fn window(&self, middle: f64, width: f64) -> AgeWindow {
@@ -211,7 +211,7 @@ impl Ages {
 pub(super) struct Spot {
     pub(super) age: f64,
     pub(super) cell: usize,
-    pub(super) into: f64,
+    pub(super) offset: f64,
 }
 
 /// The number of intervals that end by an age, with a weight for each.
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn the_imagined_ones_have_a_falling_hazard() {
+    fn imagined_intervals_have_a_falling_hazard() {
         let (none, long) = (ages([]), ages([40_000.0]));
         for (ages, age) in [(&none, 0.01), (&none, 1.0), (&none, 10.0), (&long, 10.0), (&long, 10_000.0)] {
             let product = age * hazard(ages, age);
@@ -283,14 +283,14 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_left_where_all_have_ended() {
+    fn few_intervals_reach_an_age_at_which_all_have_ended() {
         let ages = ages((0..2000).map(|i| 0.05005 + 0.0003 * f64::from(i) / 2000.0));
         assert!(ages.reach(0.045) > 1970.0, "{}", ages.reach(0.045));
         assert!(ages.reach(0.052) < 80.0, "{}", ages.reach(0.052));
     }
 
     #[test]
-    fn the_rest_is_what_is_left_when_an_interval_ends() {
+    fn the_remaining_time_is_summed_over_the_intervals_that_end_meanwhile() {
         // 3,000 ends spread evenly over 20 to 80 ms: 500 of them in 40 to 50 ms, which wait 5 ms each on average.
         let ages = ages((0..3000).map(|i| 0.02 + 0.06 * (f64::from(i) + 0.5) / 3000.0));
         let remaining = |weight: f64| ages.remaining(&ages.weighted(|_| weight), ages.spot(0.04), ages.spot(0.05));

@@ -13,7 +13,7 @@ const FACTOR_MAX: f64 = 200.0;
 #[derive(Clone, Debug)]
 pub(super) struct Calibration {
     factor: f64,
-    foreseen: f64,
+    predicted: f64,
     lost: f64,
     /// The total delay caused at the last update, in seconds.
     lost_at_update: f64,
@@ -21,7 +21,7 @@ pub(super) struct Calibration {
 
 impl Default for Calibration {
     fn default() -> Calibration {
-        Calibration { factor: 1.0, foreseen: 0.0, lost: 0.0, lost_at_update: 0.0 }
+        Calibration { factor: 1.0, predicted: 0.0, lost: 0.0, lost_at_update: 0.0 }
     }
 }
 
@@ -31,18 +31,18 @@ impl Calibration {
         self.factor
     }
 
-    /// Adds intervals that have ended: `foreseen` is the delay predicted for them, `lost` the total caused so far, and
+    /// Adds intervals that have ended: `predicted` is the delay predicted for them, `lost` the total caused so far, and
     /// `usual` the cost of one collision, all in seconds.
-    pub(super) fn update(&mut self, foreseen: f64, lost: f64, usual: f64) {
-        self.foreseen += foreseen;
+    pub(super) fn update(&mut self, predicted: f64, lost: f64, usual: f64) {
+        self.predicted += predicted;
         self.lost += lost - self.lost_at_update;
         self.lost_at_update = lost;
-        if self.foreseen > COLLISIONS_MAX * usual {
-            self.foreseen *= 0.5;
+        if self.predicted > COLLISIONS_MAX * usual {
+            self.predicted *= 0.5;
             self.lost *= 0.5;
         }
         let prior = COLLISIONS_MIN * usual;
-        self.factor = ((self.lost + prior) / (self.foreseen + prior)).clamp(1.0 / FACTOR_MAX, FACTOR_MAX);
+        self.factor = ((self.lost + prior) / (self.predicted + prior)).clamp(1.0 / FACTOR_MAX, FACTOR_MAX);
     }
 }
 
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_lost_is_learned_and_forgotten() {
+    fn the_factor_follows_the_ratio_of_caused_to_predicted_delay() {
         let mut calibration = Calibration::default();
         let mut lost = 0.0;
         let mut after = |collisions: u32, factor: f64| {

@@ -54,7 +54,7 @@ impl Goal {
     /// May a request of this size be sent at all? The smallest may if its mean is within the max goal, even if it
     /// exceeds that now and then: so does any request on such a disk.
     pub(super) fn allows_size(&self, size: Bytes, service: &ServiceEstimate) -> bool {
-        let usual = if size == SIZE_MIN { service.mean } else { service.most };
+        let usual = if size == SIZE_MIN { service.mean } else { service.usual_high };
         service.held(usual) <= self.max.as_secs_f64()
     }
 }

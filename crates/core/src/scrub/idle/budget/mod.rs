@@ -188,18 +188,18 @@ impl Budget {
     fn cost(&self, size: Bytes, head: DiskHead, age: f64, seen: &Observed) -> f64 {
         let estimate = seen.service.of(size, head);
         let (service, held) = (estimate.high, estimate.held(estimate.high));
-        let all = |behind: f64| held * (self.calibration.factor() * behind).max(1.0);
+        let total_cost = |queue_factor: f64| held * (self.calibration.factor() * queue_factor).max(1.0);
         let followers = &seen.workload.followers;
-        let few = RESERVE_REQUESTS * self.goal.mean.as_secs_f64();
-        let reserve = (RESERVE_SHARE * self.account.earned()).max(few);
-        let mut worst = all(followers.worst_or_imagined(service)).min(reserve);
+        let reserve_min = RESERVE_REQUESTS * self.goal.mean.as_secs_f64();
+        let reserve = (RESERVE_SHARE * self.account.earned()).max(reserve_min);
+        let mut worst = total_cost(followers.worst_or_imagined(service)).min(reserve);
         if size == SIZE_MIN {
             // An imagined burst does not hold back the smallest size while half of the warm-up budget is left:
             // otherwise the followers on a slow disk would never be observed.
             let imagined = IMAGINED_SHARE * self.account.warm_up();
-            worst = worst.min(all(followers.worst(service)).max(imagined));
+            worst = worst.min(total_cost(followers.worst(service)).max(imagined));
         }
-        all(followers.behind(age, service)).max(worst)
+        total_cost(followers.queue_factor(age, service)).max(worst)
     }
 
     /// Would at most one foreground request in a hundred exceed the p99 goal after a request that costs up to `cost`
@@ -209,17 +209,17 @@ impl Budget {
         let Some(p99) = self.goal.p99.map(Nanos::as_secs_f64) else { return true };
         let service = seen.service.of(size, head);
         let held = service.held(service.high);
-        let long = if held > p99 { 1.0 } else { over(size, head, p99, seen).share };
+        let over_share = if held > p99 { 1.0 } else { over(size, head, p99, seen).share };
         let requests = seen.workload.requests.max(Goal::WARM_UP_REQUESTS) as f64;
-        self.over_p99 as f64 + long * cost / held <= Goal::P99_SHARE * requests
+        self.over_p99 as f64 + over_share * cost / held <= Goal::P99_SHARE * requests
     }
 
     /// The largest size up to `size` that the account can pay for.
     fn affordable(&self, size: Bytes, view: &DiskView, age: f64, seen: &Observed) -> Option<Bytes> {
-        let smaller = SIZES.into_iter().rev().filter(|&one| one <= size);
-        smaller.into_iter().find(|&one| {
-            let cost = self.cost(one, view.head, age, seen);
-            self.account.allows(view.now, cost) && self.keeps_p99(one, view.head, cost, seen)
+        let smaller = SIZES.into_iter().rev().filter(|&candidate| candidate <= size);
+        smaller.into_iter().find(|&candidate| {
+            let cost = self.cost(candidate, view.head, age, seen);
+            self.account.allows(view.now, cost) && self.keeps_p99(candidate, view.head, cost, seen)
         })
     }
 
@@ -271,10 +271,10 @@ impl Budget {
             return None;
         }
         let max = self.goal.max.as_secs_f64();
-        let above = seen.service.unknown_above(size, head, max)?;
-        let service = seen.service.of(above, head);
-        let is_safe = !seen.service.is_known(above, head) || self.schedule.ending(age, service.high) <= TRIAL_RISK;
-        (service.held(service.mean) <= max && is_safe).then_some(above)
+        let larger = seen.service.unknown_larger(size, head, max)?;
+        let service = seen.service.of(larger, head);
+        let is_safe = !seen.service.is_known(larger, head) || self.schedule.ending(age, service.high) <= TRIAL_RISK;
+        (service.held(service.mean) <= max && is_safe).then_some(larger)
     }
 
     /// Makes a new plan from the observations.
@@ -288,13 +288,13 @@ impl Budget {
             over: heads.map(|head| over(size, head, self.goal.max.as_secs_f64(), seen)),
         });
         self.idle = seen.workload.idle.moments().sum;
-        let behind = |age, service| seen.workload.followers.behind(age, service);
+        let queue_factor = |age, service| seen.workload.followers.queue_factor(age, service);
         // The penalty rises with the number of requests that have already lost more than the max goal.
-        let broken = seen.slowdown.met_longer_than(self.goal.max) as f64;
+        let broken = seen.slowdown.collisions_longer_than(self.goal.max) as f64;
         let broken = broken / (1.0 + BROKEN_SHARE * seen.workload.requests as f64);
-        let each = self.goal.mean.as_secs_f64() / BROKEN_SHARE * (1.0 + broken);
+        let penalty = self.goal.mean.as_secs_f64() / BROKEN_SHARE * (1.0 + broken);
         let ages = Ages::new(&seen.workload.idle);
-        self.schedule = Schedule::new(ages, requests.to_vec(), each, self.schedule.level(), behind);
+        self.schedule = Schedule::new(ages, requests.to_vec(), penalty, self.schedule.level(), queue_factor);
         self.set_target(seen);
         let cautious = seen.workload.requests < REQUESTS_MIN;
         self.setting = PolicyState { in_idle_only: true, cautious, ..self.setting };
@@ -328,7 +328,7 @@ fn over(size: Bytes, head: DiskHead, max: f64, seen: &Observed) -> ServiceCase {
     if service.full_hold_time(service.mean) <= 0.0 {
         return seen.service.over(size, head, max);
     }
-    let longer = seen.slowdown.met_longer_than(Nanos::from_secs_f64(max)) as f64;
+    let longer = seen.slowdown.collisions_longer_than(Nanos::from_secs_f64(max)) as f64;
     ServiceCase { service: service.mean, share: longer / (seen.slowdown.collisions.max(1)) as f64 }
 }
 
@@ -338,9 +338,9 @@ fn trial_every(seen: &Observed) -> u64 {
     if service.full_hold_time(service.mean) > 0.0 { TRIAL_EVERY_HELD } else { TRIAL_EVERY }
 }
 
-/// The count at which a plan made at a count of `now` is replaced: an eighth more, and 1 to `step_max` more.
-fn next_due(now: u64, step_max: u64) -> u64 {
-    now + (now / 8).clamp(1, step_max)
+/// The count at which a plan made at `count` is replaced: an eighth more, and 1 to `step_max` more.
+fn next_due(count: u64, step_max: u64) -> u64 {
+    count + (count / 8).clamp(1, step_max)
 }
 
 impl IdlePolicy for Budget {
@@ -351,29 +351,29 @@ impl IdlePolicy for Budget {
         // The size that was planned may have become too slow since.
         let size = planned.size.min(largest);
         let size = self.trial(size, view.head, idle_for, seen).unwrap_or(size);
-        let turn = match self.affordable(size, view, idle_for, seen) {
+        let decision = match self.affordable(size, view, idle_for, seen) {
             Some(size) => Decision { size, ..planned },
             None => Decision { not_before: planned.not_before.max(view.now.saturating_add(LOOK_AGAIN)), size },
         };
         let (quiet, tries) = (self.quiet_from(view.now, seen), self.tries_from(view.now, seen));
-        let is_more = |size: &Bytes| turn.not_before > view.now || *size > turn.size;
+        let is_more = |size: &Bytes| decision.not_before > view.now || *size > decision.size;
         if idle_for > quiet
             && let Some(size) = self.quiet(view, idle_for, seen).filter(is_more)
         {
             return Decision { not_before: view.now, size };
         }
-        if turn.not_before > view.now && tries.is_some_and(|from| idle_for > from) {
+        if decision.not_before > view.now && tries.is_some_and(|from| idle_for > from) {
             return Decision { not_before: view.now, size: SIZE_MIN };
         }
         if view.outstanding > 0 {
-            return turn;
+            return decision;
         }
         // One nanosecond later, so that the age then exceeds the limit.
         let exceptions = [Some(quiet), tries];
         let exceptions = exceptions.into_iter().flatten().filter(|&from| idle_for <= from);
         let at = |from| view.idle_since.saturating_add(Nanos::from_secs_f64(from)).saturating_add(Nanos(1));
-        let sooner = exceptions.map(|from| at(from).max(view.own_finished)).fold(turn.not_before, Nanos::min);
-        Decision { not_before: sooner, ..turn }
+        let earliest = exceptions.map(|from| at(from).max(view.own_finished)).fold(decision.not_before, Nanos::min);
+        Decision { not_before: earliest, ..decision }
     }
 
     fn waits_for(&self, view: &DiskView, seen: &Observed) -> WaitReason {
@@ -423,7 +423,7 @@ impl IdlePolicy for Budget {
         let until = view.idle_since.saturating_add(Nanos::from_secs_f64(until));
         let completions = seen.service.completions();
         let (every, size) = (trial_every(seen), size.map_or(SIZE_MIN, |size| size.min(largest)));
-        let trial = match seen.service.unknown_above(size, DiskHead::There, self.goal.max.as_secs_f64()) {
+        let trial = match seen.service.unknown_larger(size, DiskHead::There, self.goal.max.as_secs_f64()) {
             Some(_) => every - completions % every,
             None => u64::MAX,
         };
@@ -446,12 +446,12 @@ impl IdlePolicy for Budget {
         }
         if seen.workload.intervals > self.intervals {
             // An interval is numbered by the count of those before it.
-            let foreseen = self.schedule.expected_delay(workload.idle_last.as_secs_f64(), self.intervals);
+            let predicted = self.schedule.expected_delay(workload.idle_last.as_secs_f64(), self.intervals);
             let ended = workload.intervals - self.intervals;
             let service = seen.service.of(self.setting.size, DiskHead::Away);
-            let behind = workload.followers.behind(self.setting.wait.as_secs_f64(), service.mean);
-            let usual = 0.5 * service.held(service.mean) * behind;
-            self.calibration.update(ended as f64 * foreseen, slowdown.lost().as_secs_f64(), usual);
+            let queue_factor = workload.followers.queue_factor(self.setting.wait.as_secs_f64(), service.mean);
+            let usual = 0.5 * service.held(service.mean) * queue_factor;
+            self.calibration.update(ended as f64 * predicted, slowdown.lost().as_secs_f64(), usual);
             self.phases.update(
                 self.schedule.ages(),
                 at,
@@ -461,11 +461,11 @@ impl IdlePolicy for Budget {
             self.price.update(ended, seen.service.bytes().0, workload.requests);
             self.intervals = workload.intervals;
         }
-        let now = [self.intervals, seen.service.completions(), seen.service.strays()];
+        let current = [self.intervals, seen.service.completions(), seen.service.strays()];
         let steps = [INTERVALS_STEP, u64::MAX, u64::MAX];
-        let mut counts = now.into_iter().zip(self.solved_at).zip(steps);
-        if counts.any(|((now, then), step)| now >= next_due(then, step)) {
-            self.solved_at = now;
+        let mut counts = current.into_iter().zip(self.solved_at).zip(steps);
+        if counts.any(|((current, solved), step)| current >= next_due(solved, step)) {
+            self.solved_at = current;
             self.solve(seen);
         } else if is_lost || self.intervals >= self.spend_at {
             self.set_target(seen);

@@ -21,13 +21,13 @@ const PRIOR: f64 = 2.0;
 /// An interval is old from this share of the period on.
 const OLD: f64 = 0.5;
 /// A period is believed from this score on, in nats: in all, and per end. Chance produces few nats, and few nats are of no use.
-const OPEN: [f64; 2] = [15.0, 0.4];
+const BELIEVE_MIN: [f64; 2] = [15.0, 0.4];
 /// A period is no longer believed below this score, in nats: in all, or per end.
-const CLOSE: [f64; 2] = [8.0, 0.25];
+const KEEP_MIN: [f64; 2] = [8.0, 0.25];
 /// The score of a period falls no lower than this, in nats, because a program may start tomorrow.
-const LEAST: f64 = -10.0;
+const SCORE_MIN: f64 = -10.0;
 /// Once this many ends have shown no promising period, only `ROW` ends in a row of each `ROW` * `ROWS` are examined.
-const ENDS_LOOKED_AT: u64 = 2000;
+const ENDS_EXAMINED: u64 = 2000;
 const ROW: u64 = 64;
 const ROWS: u64 = 64;
 /// The multipliers are recomputed after this number of ends.
@@ -118,8 +118,8 @@ impl Phases {
             return;
         }
         self.ends += 1;
-        let is_looked_at = self.is_promising || (self.ends / ROW).is_multiple_of(ROWS);
-        if (self.ends > ENDS_LOOKED_AT && !is_looked_at) || ages.reach(first) <= 0.0 {
+        let is_examined = self.is_promising || (self.ends / ROW).is_multiple_of(ROWS);
+        if (self.ends > ENDS_EXAMINED && !is_examined) || ages.reach(first) <= 0.0 {
             return;
         }
         let is_step = self.ends.is_multiple_of(ENDS_STEP);
@@ -129,7 +129,7 @@ impl Phases {
                 phase.update_multipliers();
             }
         }
-        self.is_promising = self.phases.iter().any(|phase| phase.score > CLOSE[0]);
+        self.is_promising = self.phases.iter().any(|phase| phase.score > KEEP_MIN[0]);
         let believed = (0..PERIODS.len()).filter(|&index| self.phases[index].is_believed);
         self.believed = believed.max_by(|&one, &two| self.phases[one].score.total_cmp(&self.phases[two].score));
     }
@@ -150,10 +150,10 @@ impl Phases {
         let is_whole = beat.parts.iter().all(|row| row.len() == BINS);
         let index = self.phases.iter().position(|phase| phase.period == beat.period).filter(|_| is_whole);
         let Some(index) = index else { return };
-        let keep = (2.0 * OPEN[0] / beat.score.max(1.0)).min(1.0);
+        let keep = (2.0 * BELIEVE_MIN[0] / beat.score.max(1.0)).min(1.0);
         let phase = &mut self.phases[index];
         (phase.score, phase.ends) = (keep * beat.score, keep * beat.ends);
-        phase.is_believed = phase.score > CLOSE[0] && phase.score > CLOSE[1] * phase.ends;
+        phase.is_believed = phase.score > KEEP_MIN[0] && phase.score > KEEP_MIN[1] * phase.ends;
         for (row, kept) in phase.rows.iter_mut().zip(&beat.parts) {
             row.bins = parts(kept);
         }
@@ -179,26 +179,26 @@ impl ClockPhase {
     }
 
     /// The time from `at` to the end of its part, in seconds.
-    fn left(&self, at: Nanos) -> f64 {
+    fn time_left(&self, at: Nanos) -> f64 {
         let bins = self.bins_at(at);
         ((bins.floor() + 1.0 - bins) * self.period.as_secs_f64() / BINS as f64).max(1e-9)
     }
 
     /// The age from which an interval is old, in seconds.
-    fn old(&self) -> f64 {
+    fn old_from(&self) -> f64 {
         OLD * self.period.as_secs_f64()
     }
 
     /// The index of the row for intervals of this age.
     fn row(&self, age: f64) -> usize {
-        usize::from(age >= self.old())
+        usize::from(age >= self.old_from())
     }
 
     fn update(&mut self, ages: &Ages, now: Nanos, first: f64, length: f64) {
         let begin = Nanos(now.0.saturating_sub(Nanos::from_secs_f64(length - first).0));
         let width = self.period.as_secs_f64() / BINS as f64;
         let followed = length.min(first + FOLLOWED as f64 * self.period.as_secs_f64());
-        let (mut bin, mut age, mut until) = (self.bin_of(begin), first, first + self.left(begin));
+        let (mut bin, mut age, mut until) = (self.bin_of(begin), first, first + self.time_left(begin));
         let (mut hint, mut expected_all) = (0, 0.0);
         let mut reach = ages.reach(first);
         let mut add = |phase: &mut ClockPhase, age: f64, bin: usize, expected: f64| {
@@ -208,22 +208,22 @@ impl ClockPhase {
         };
         while age < followed {
             let to = until.min(followed);
-            let then = ages.reach_spot(ages.spot_near(to, &mut hint)).max(0.5).min(reach);
-            add(self, age, bin, (reach / then).ln());
-            (age, until, reach, bin) = (to, to + width, then, (bin + 1) % BINS);
+            let reach_after = ages.reach_spot(ages.spot_near(to, &mut hint)).max(0.5).min(reach);
+            add(self, age, bin, (reach / reach_after).ln());
+            (age, until, reach, bin) = (to, to + width, reach_after, (bin + 1) % BINS);
         }
         if followed < length {
-            let then = ages.reach(length).max(0.5).min(reach);
-            let each = (reach / then).ln() / BINS as f64;
+            let reach_after = ages.reach(length).max(0.5).min(reach);
+            let each = (reach / reach_after).ln() / BINS as f64;
             (0..BINS).for_each(|bin| add(self, length, bin, each));
         }
         let (row, end) = (self.row(length), self.bin_of(now));
         let fade = 2f64.powf((length / HALF_LIFE).min(1.0 / HALF_LIFE_ENDS));
-        self.score = (self.score / fade + self.rows[row].multipliers[end].ln() - expected_all).max(LEAST);
+        self.score = (self.score / fade + self.rows[row].multipliers[end].ln() - expected_all).max(SCORE_MIN);
         self.ends = self.ends / fade + 1.0;
         self.rows[row].bins[end].ends += self.weight;
         self.weight *= fade;
-        let [all, each] = if self.is_believed { CLOSE } else { OPEN };
+        let [all, each] = if self.is_believed { KEEP_MIN } else { BELIEVE_MIN };
         self.is_believed = self.score > all && self.score > each * self.ends;
     }
 
@@ -237,16 +237,16 @@ impl ClockPhase {
         let bins = || self.rows.iter().flat_map(|row| &row.bins);
         let sum = |value: fn(&Bin) -> f64| bins().map(value).sum::<f64>() + BINS as f64 * prior;
         self.level = sum(|bin| bin.ends) / sum(|bin| bin.expected);
-        // The multiplier is `else_` until more is seen.
-        let likely = |seen: Bin, else_: f64| (seen.ends + prior * else_) / (seen.expected + prior);
+        // The multiplier is `default` until more is seen.
+        let multiplier = |seen: Bin, default: f64| (seen.ends + prior * default) / (seen.expected + prior);
         for bin in 0..BINS {
             let [young, old] = [0, 1].map(|row| {
                 let seen = self.rows[row].around(bin);
                 Bin { expected: seen.expected * self.level, ..seen }
             });
-            let all = likely(Bin { ends: young.ends + old.ends, expected: young.expected + old.expected }, 1.0);
+            let all = multiplier(Bin { ends: young.ends + old.ends, expected: young.expected + old.expected }, 1.0);
             for (row, seen) in self.rows.iter_mut().zip([young, old]) {
-                row.multipliers[bin] = likely(seen, all);
+                row.multipliers[bin] = multiplier(seen, all);
                 row.sums[bin + 1] = row.sums[bin] + row.multipliers[bin];
             }
         }
@@ -286,8 +286,8 @@ impl BelievedPeriod<'_> {
 
     /// The time until the multiplier may change, in seconds.
     pub(super) fn until(&self) -> f64 {
-        let (left, old) = (self.phase.left(self.now), self.phase.old() - self.age);
-        if old > 0.0 { left.min(old) } else { left }
+        let (time_left, until_old) = (self.phase.time_left(self.now), self.phase.old_from() - self.age);
+        if until_old > 0.0 { time_left.min(until_old) } else { time_left }
     }
 
     /// The length of a part of the period, in seconds.
@@ -308,7 +308,7 @@ mod tests {
     use crate::stats::DurationHistogram;
 
     /// Intervals end by arrivals: `rate` a second at random times, and one each `beat` seconds, within 4 ms.
-    fn told(rate: f64, beat: Option<f64>, seconds: f64, seed: u64) -> Phases {
+    fn simulated(rate: f64, beat: Option<f64>, seconds: f64, seed: u64) -> Phases {
         let mut rng = Rng::new(seed);
         let (mut arrivals, mut at) = (Vec::new(), 0.0);
         while at < seconds {
@@ -333,16 +333,20 @@ mod tests {
     }
 
     #[test]
-    fn a_daemon_that_works_by_the_clock_is_foretold() {
-        let phases = told(2.0, Some(1.0), 600.0, 1);
+    fn the_requests_of_a_daemon_that_works_by_the_clock_are_predicted() {
+        let phases = simulated(2.0, Some(1.0), 600.0, 1);
         let clock = |millis: u64| phases.clock(Nanos::from_millis(millis), 0.2).expect("it is believed");
         assert!(clock(700_990).multiplier(0.02) > 3.0, "{}", clock(700_990).multiplier(0.02));
         assert!(clock(700_300).multiplier(0.02) < 0.8, "{}", clock(700_300).multiplier(0.02));
         assert!((clock(700_000).multiplier(3.0) - 1.0).abs() < 0.5, "over whole periods it tells nothing");
-        let of_five = told(2.0, Some(5.0), 3000.0, 1);
-        assert_eq!(of_five.clock(Nanos::ZERO, 0.0).map(|clock| clock.phase.period), None, "too seldom to be of use");
-        let alone = told(0.1, Some(5.0), 3000.0, 1);
-        assert!(alone.clock(Nanos::ZERO, 0.0).is_some(), "alone it is");
+        let every_five_seconds = simulated(2.0, Some(5.0), 3000.0, 1);
+        assert_eq!(
+            every_five_seconds.clock(Nanos::ZERO, 0.0).map(|clock| clock.phase.period),
+            None,
+            "too seldom to be of use"
+        );
+        let without_others = simulated(0.1, Some(5.0), 3000.0, 1);
+        assert!(without_others.clock(Nanos::ZERO, 0.0).is_some(), "alone it is");
     }
 
     /// One program sends a request each second by the clock, and another ten within a second or two, at random times.
@@ -368,13 +372,13 @@ mod tests {
     }
 
     #[test]
-    fn a_beat_is_remembered_and_left_where_it_is_gone() {
-        let beat = told(2.0, Some(1.0), 600.0, 1).kept().expect("it is believed");
+    fn a_recalled_period_predicts_at_once_and_is_dropped_when_it_no_longer_holds() {
+        let beat = simulated(2.0, Some(1.0), 600.0, 1).kept().expect("it is believed");
         let mut phases = Phases::default();
         phases.recall(&beat);
         let clock = |millis: u64| phases.clock(Nanos::from_millis(millis), 0.2).expect("it is believed");
         assert!(clock(990).multiplier(0.02) > 3.0 && clock(300).multiplier(0.02) < 0.8);
-        assert!(told(10.0, None, 5000.0, 1).kept().is_none(), "nothing is remembered of chance");
+        assert!(simulated(10.0, None, 5000.0, 1).kept().is_none(), "nothing is remembered of chance");
         let mut rng = Rng::new(3);
         let (lengths, mut at) = ((0..200).map(|_| rng.exponential(0.5)).collect::<Vec<f64>>(), 1000.0);
         let mut histogram = DurationHistogram::default();
@@ -394,22 +398,25 @@ mod tests {
     }
 
     #[test]
-    fn chance_is_not_believed() {
+    fn random_arrivals_are_not_taken_for_a_period() {
         for seed in 0..20 {
-            let phases = told(10.0, None, 5000.0, seed);
+            let phases = simulated(10.0, None, 5000.0, seed);
             assert!(phases.clock(Nanos::ZERO, 0.0).is_none(), "{seed}");
         }
-        assert!(told(2.0, Some(1.003), 3000.0, 1).clock(Nanos::ZERO, 0.0).is_none(), "it drifts through all parts");
+        assert!(
+            simulated(2.0, Some(1.003), 3000.0, 1).clock(Nanos::ZERO, 0.0).is_none(),
+            "it drifts through all parts"
+        );
     }
 
     #[test]
-    fn parts_are_found_and_left() {
+    fn each_moment_has_its_part_of_the_period_and_the_time_left_in_it() {
         let phase = Phases::default().phases[1].clone();
-        for (nanos, bin, left) in
+        for (nanos, bin, time_left) in
             [(0, 0, 0.015625), (1, 0, 0.015624999), (2_000_000_000, 0, 0.015625), (1_999_999_999, 127, 1e-9)]
         {
             assert_eq!(phase.bin_of(Nanos(nanos)), bin);
-            assert!((phase.left(Nanos(nanos)) - left).abs() < 1e-9, "{}", phase.left(Nanos(nanos)));
+            assert!((phase.time_left(Nanos(nanos)) - time_left).abs() < 1e-9, "{}", phase.time_left(Nanos(nanos)));
         }
     }
 }

@@ -42,7 +42,7 @@ fn idle_for(millis: u64) -> DiskView {
 }
 
 #[test]
-fn nothing_seen_is_cautious() {
+fn without_observations_the_policy_is_cautious() {
     let setting = solved(1, Observed::default());
     assert!(setting.cautious);
 }
@@ -75,7 +75,7 @@ fn long_tails_are_waited_for() {
 
 /// Idle intervals without memory. Each collision costs the foreground twice what it costs the request that ends the interval.
 #[test]
-fn what_those_behind_lose_is_learned_and_planned_for() {
+fn delays_of_queued_requests_are_learned_and_planned_for() {
     const INTERVALS: u64 = 10_000;
     let mut rng = Rng::new(1);
     let lengths: Vec<f64> = (0..INTERVALS).map(|_| rng.exponential(0.05)).collect();
@@ -106,7 +106,7 @@ fn the_max_goal_bounds_the_size() {
 }
 
 #[test]
-fn a_disk_that_becomes_slow_is_asked_for_less_at_once() {
+fn a_disk_that_becomes_slow_gets_smaller_requests_at_once() {
     let mut seen = seen((0..50).flat_map(|_| [0.0002, 0.0002, 1.0]), 33);
     let mut budget = Budget::new(Goal::default());
     budget.learn(Nanos::ZERO, &seen);
@@ -120,8 +120,8 @@ fn a_disk_that_becomes_slow_is_asked_for_less_at_once() {
         (0..200).for_each(|_| seen.service.add(size, DiskHead::There, Nanos::from_millis(400), Nanos::ZERO));
     }
     budget.learn(Nanos::ZERO, &seen);
-    let turn = budget.decide(&view, &seen);
-    assert!(turn.not_before > view.now, "no size is within the max goal: the smallest, seldom: {turn:?}");
+    let decision = budget.decide(&view, &seen);
+    assert!(decision.not_before > view.now, "no size is within the max goal: the smallest, seldom: {decision:?}");
 }
 
 #[test]

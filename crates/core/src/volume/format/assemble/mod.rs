@@ -88,12 +88,12 @@ pub fn assemble(given: &[Given]) -> Result<Assembly, AssembleError> {
     let members = read(given)?;
     one_array(&members)?;
     no_duplicates(&members)?;
-    let speaker = speaker(&members)?;
-    let assembly = elect(&speaker, &members);
-    check_agreement(&speaker, &members, &assembly)?;
+    let authority = authority(&members)?;
+    let assembly = elect(&authority, &members);
+    check_agreement(&authority, &members, &assembly)?;
     let assembly = assembly.without_old();
     for member in members.iter().filter(|member| assembly.has(member.index)) {
-        let needed = speaker.says.geometry.member_bytes;
+        let needed = authority.superblock.geometry.member_bytes;
         if member.bytes < needed {
             return Err(AssembleError::Shrunk { label: member.label(), bytes: member.bytes, needed });
         }
@@ -140,14 +140,14 @@ impl Assembly {
     }
 
     /// Whether these members have as many chunks of every stripe as it has data chunks.
-    fn are_enough(&self, here: MemberSet) -> bool {
+    fn are_enough(&self, present: MemberSet) -> bool {
         let layout = &self.superblock.geometry.layout;
         let data = layout.shape().data;
         StripeIndex::first(layout.period()).all(|stripe| {
             let chunks = layout
                 .shape()
                 .positions()
-                .filter(|&position| here.contains(self.superblock.geometry.place(stripe, position).member));
+                .filter(|&position| present.contains(self.superblock.geometry.place(stripe, position).member));
             chunks.count() >= data
         })
     }
@@ -171,12 +171,12 @@ struct FoundMember<'a> {
     index: usize,
     label: &'a str,
     bytes: u64,
-    says: &'a Superblock,
+    superblock: &'a Superblock,
 }
 
 impl FoundMember<'_> {
     fn uuid(&self) -> Uuid {
-        self.says.own().uuid
+        self.superblock.own().uuid
     }
 
     fn label(&self) -> String {
@@ -185,13 +185,13 @@ impl FoundMember<'_> {
 
     /// Its array's name for people.
     fn array(&self) -> String {
-        let Superblock { name, array, .. } = self.says;
+        let Superblock { name, array, .. } = self.superblock;
         if name.is_empty() { format!("volume {array}") } else { format!("volume {name} ({array})") }
     }
 
     /// The state of `other` in this one's table; `None` if the table does not know it.
     fn view_of(&self, other: &FoundMember<'_>) -> Option<MemberState> {
-        let record = self.says.members.get(other.says.member.get())?;
+        let record = self.superblock.members.get(other.superblock.member.get())?;
         (record.uuid == other.uuid()).then_some(record.state)
     }
 
@@ -199,9 +199,11 @@ impl FoundMember<'_> {
     fn calls_out(&self, other: &FoundMember<'_>) -> bool {
         match self.view_of(other) {
             Some(state) => matches!(state, MemberState::Failed(_) | MemberState::Missing),
-            None => {
-                self.says.members.get(other.says.member.get()).is_some_and(|record| record.term > other.says.own().term)
-            }
+            None => self
+                .superblock
+                .members
+                .get(other.superblock.member.get())
+                .is_some_and(|record| record.term > other.superblock.own().term),
         }
     }
 }
@@ -210,7 +212,7 @@ fn read(given: &[Given]) -> Result<Vec<FoundMember<'_>>, AssembleError> {
     let mut members = Vec::new();
     for (index, Given { label, bytes, says }) in given.iter().enumerate() {
         match says {
-            Ok(says) => members.push(FoundMember { index, label, bytes: *bytes, says }),
+            Ok(superblock) => members.push(FoundMember { index, label, bytes: *bytes, superblock }),
             Err(error) => return Err(AssembleError::Unread { label: label.clone(), error: *error }),
         }
     }
@@ -219,11 +221,12 @@ fn read(given: &[Given]) -> Result<Vec<FoundMember<'_>>, AssembleError> {
 
 /// Checks that all are members of one array: the one of most members; of two with equally many, the one named first.
 fn one_array(members: &[FoundMember<'_>]) -> Result<(), AssembleError> {
-    let count = |array: Uuid| members.iter().filter(|member| member.says.array == array).count();
-    let meant = members.iter().rev().max_by_key(|member| count(member.says.array)).ok_or(AssembleError::Nothing)?;
-    let other = members.iter().find(|other| other.says.array != meant.says.array);
+    let count = |array: Uuid| members.iter().filter(|member| member.superblock.array == array).count();
+    let majority =
+        members.iter().rev().max_by_key(|member| count(member.superblock.array)).ok_or(AssembleError::Nothing)?;
+    let other = members.iter().find(|other| other.superblock.array != majority.superblock.array);
     other.map_or(Ok(()), |other| {
-        let (label, array, other_array) = (meant.label(), meant.array(), other.array());
+        let (label, array, other_array) = (majority.label(), majority.array(), other.array());
         Err(AssembleError::Foreign { label, array, other: other.label(), other_array })
     })
 }
@@ -232,7 +235,7 @@ fn no_duplicates(members: &[FoundMember<'_>]) -> Result<(), AssembleError> {
     for (index, member) in members.iter().enumerate() {
         if let Some(other) = members[index + 1..].iter().find(|other| other.uuid() == member.uuid()) {
             let (label, other) = (member.label(), other.label());
-            return Err(AssembleError::Duplicate { label, other, member: member.says.member });
+            return Err(AssembleError::Duplicate { label, other, member: member.superblock.member });
         }
     }
     Ok(())
@@ -240,11 +243,13 @@ fn no_duplicates(members: &[FoundMember<'_>]) -> Result<(), AssembleError> {
 
 /// The member that speaks for the array: the newest of those that no member calls out. One that is being rebuilt speaks only
 /// if there is no other: a crash may have come after its superblock and before those of the others, which then left it out.
-fn speaker<'a>(members: &[FoundMember<'a>]) -> Result<FoundMember<'a>, AssembleError> {
+fn authority<'a>(members: &[FoundMember<'a>]) -> Result<FoundMember<'a>, AssembleError> {
     let is_called_out = |member: &&FoundMember<'_>| members.iter().any(|other| other.calls_out(member));
-    let newest = |member: &&FoundMember<'_>| (member.says.own().state == MemberState::Active, member.says.generation);
-    if let Some(speaker) = members.iter().filter(|member| !is_called_out(member)).max_by_key(newest) {
-        return Ok(*speaker);
+    let newest = |member: &&FoundMember<'_>| {
+        (member.superblock.own().state == MemberState::Active, member.superblock.generation)
+    };
+    if let Some(authority) = members.iter().filter(|member| !is_called_out(member)).max_by_key(newest) {
+        return Ok(*authority);
     }
     let member = members.iter().max_by_key(newest).ok_or(AssembleError::Nothing)?;
     let other = members.iter().find(|other| other.calls_out(member)).ok_or(AssembleError::Nothing)?;
@@ -252,10 +257,10 @@ fn speaker<'a>(members: &[FoundMember<'a>]) -> Result<FoundMember<'a>, AssembleE
 }
 
 /// Checks that what never changes is the same everywhere, that members that are in agree about one generation, that no member
-/// calls them out, and that the speaker knows the last start in which each took part: otherwise they went on without each
+/// calls them out, and that the authority knows the last start in which each took part: otherwise they went on without each
 /// other.
 fn check_agreement(
-    speaker: &FoundMember<'_>,
+    authority: &FoundMember<'_>,
     members: &[FoundMember<'_>],
     assembly: &Assembly,
 ) -> Result<(), AssembleError> {
@@ -264,16 +269,17 @@ fn check_agreement(
         if let Some(other) = members.iter().find(|other| is_in && other.calls_out(member)) {
             return Err(split_brain(member, other));
         }
-        let last = *member.says.starts.last().expect("an array of starts");
-        if is_in && last != 0 && !speaker.says.starts.contains(&last) {
-            return Err(split_brain(member, speaker));
+        let last = *member.superblock.starts.last().expect("an array of starts");
+        if is_in && last != 0 && !authority.superblock.starts.contains(&last) {
+            return Err(split_brain(member, authority));
         }
-        let is_one_array = speaker.says.geometry == member.says.geometry && speaker.says.created == member.says.created;
+        let is_one_array = authority.superblock.geometry == member.superblock.geometry
+            && authority.superblock.created == member.superblock.created;
         let is_one_generation = !is_in
-            || speaker.says.generation != member.says.generation
-            || speaker.says.of_member(member.says.member) == *member.says;
+            || authority.superblock.generation != member.superblock.generation
+            || authority.superblock.of_member(member.superblock.member) == *member.superblock;
         if !is_one_array || !is_one_generation {
-            return Err(AssembleError::Contradiction { label: speaker.label(), other: member.label() });
+            return Err(AssembleError::Contradiction { label: authority.label(), other: member.label() });
         }
     }
     Ok(())
@@ -282,20 +288,20 @@ fn check_agreement(
 fn split_brain(member: &FoundMember<'_>, other: &FoundMember<'_>) -> AssembleError {
     AssembleError::SplitBrain {
         label: member.label(),
-        generation: member.says.generation,
+        generation: member.superblock.generation,
         other: other.label(),
-        other_generation: other.says.generation,
+        other_generation: other.superblock.generation,
     }
 }
 
-/// The speaker's table, with the given members put into it.
-fn elect(speaker: &FoundMember<'_>, members: &[FoundMember<'_>]) -> Assembly {
+/// The authority's table, with the given members put into it.
+fn elect(authority: &FoundMember<'_>, members: &[FoundMember<'_>]) -> Assembly {
     let mut stale = Vec::new();
     let mut elected: Vec<SlotState> =
-        speaker.says.members.iter().map(|record| SlotState::empty(record.state)).collect();
+        authority.superblock.members.iter().map(|record| SlotState::empty(record.state)).collect();
     for found in members {
-        let (given, member) = (found.index, found.says.member);
-        match speaker.view_of(found) {
+        let (given, member) = (found.index, found.superblock.member);
+        match authority.view_of(found) {
             Some(MemberState::Active) => elected[member] = SlotState::Active(given),
             Some(MemberState::Rebuilding { stripes_done }) => {
                 elected[member] = SlotState::Rebuilding { given, stripes_done };
@@ -305,16 +311,17 @@ fn elect(speaker: &FoundMember<'_>, members: &[FoundMember<'_>]) -> Assembly {
     }
     let is_up_to_date = |member: &&FoundMember<'_>| {
         // A member of another table may have a slot that this one does not have: `check_agreement` reports that.
-        let is_in = elected.get(member.says.member.get()).is_some_and(|slot| slot.given() == Some(member.index));
+        let is_in = elected.get(member.superblock.member.get()).is_some_and(|slot| slot.given() == Some(member.index));
         // All have one generation before the next one is written. But crashes may have cut these starts short, each in its
         // first round, and one more before it got its number. After a stop in order, the last start was not cut short.
-        let starts = if speaker.says.is_clean { 0 } else { starts_since(speaker.says, member.says) };
-        let behind = (starts + 1) * START_GENERATIONS + 1;
-        let was_started = speaker.says.starts[STARTS_MAX - 1] != 0;
-        is_in && (!was_started || member.says.generation + behind >= speaker.says.generation)
+        let starts =
+            if authority.superblock.is_clean { 0 } else { starts_since(authority.superblock, member.superblock) };
+        let lag_max = (starts + 1) * START_GENERATIONS + 1;
+        let was_started = authority.superblock.starts[STARTS_MAX - 1] != 0;
+        is_in && (!was_started || member.superblock.generation + lag_max >= authority.superblock.generation)
     };
-    let up_to_date = members.iter().filter(is_up_to_date).map(|member| member.says.member).collect();
-    Assembly { superblock: speaker.says.clone(), members: elected, stale, up_to_date }
+    let up_to_date = members.iter().filter(is_up_to_date).map(|member| member.superblock.member).collect();
+    Assembly { superblock: authority.superblock.clone(), members: elected, stale, up_to_date }
 }
 
 /// Number of starts that `newer` knows since the last one in which `older` took part.

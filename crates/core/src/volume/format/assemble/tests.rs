@@ -28,13 +28,13 @@ fn three() -> Vec<Given> {
     (0..3).map(|slot| given(fresh(LayoutKind::Rotating, 2, 1, 3, slot))).collect()
 }
 
-fn given(says: Superblock) -> Given {
-    Given { label: LABELS[says.member.get()].to_owned(), bytes: MEMBER_BYTES, says: Ok(says) }
+fn given(superblock: Superblock) -> Given {
+    Given { label: LABELS[superblock.member.get()].to_owned(), bytes: MEMBER_BYTES, says: Ok(superblock) }
 }
 
 /// Changes a member's superblock.
-fn change(given: &mut Given, how: impl FnOnce(&mut Superblock)) {
-    how(given.says.as_mut().expect("a member"));
+fn change(given: &mut Given, edit: impl FnOnce(&mut Superblock)) {
+    edit(given.says.as_mut().expect("a member"));
 }
 
 fn error(given: &[Given]) -> String {
@@ -63,25 +63,25 @@ fn every_subset_is_an_array_or_too_few() {
         (LayoutKind::Chained, 1, 1, 4),
     ] {
         for set in 0..1u32 << disks {
-            let here = |slot: usize| set >> (slot % disks) & 1 == 1;
+            let is_present = |slot: usize| set >> (slot % disks) & 1 == 1;
             let members: Vec<Given> = (0..disks)
-                .filter(|&slot| here(slot))
+                .filter(|&slot| is_present(slot))
                 .map(|slot| given(fresh(kind, data, parity, disks, slot)))
                 .collect();
             let is_enough = match kind {
-                LayoutKind::Raid1 => (here(0) || here(1)) && (here(2) || here(3)),
-                LayoutKind::Chained => (0..disks).all(|slot| here(slot) || here(slot + 1)),
+                LayoutKind::Raid1 => (is_present(0) || is_present(1)) && (is_present(2) || is_present(3)),
+                LayoutKind::Chained => (0..disks).all(|slot| is_present(slot) || is_present(slot + 1)),
                 _ => members.len() >= data,
             };
             match assemble(&members) {
                 Ok(assembly) => {
                     assert!(is_enough && set != 0, "{kind} {set:b}");
-                    (0..disks).for_each(|slot| assert_eq!(assembly.members[slot].given().is_some(), here(slot)));
+                    (0..disks).for_each(|slot| assert_eq!(assembly.members[slot].given().is_some(), is_present(slot)));
                 }
                 Err(AssembleError::Nothing) => assert_eq!(set, 0),
                 Err(AssembleError::TooFew { absent, .. }) => {
                     let slots: Vec<usize> = absent.iter().map(|(slot, _)| slot.get()).collect();
-                    assert!(!is_enough && slots == (0..disks).filter(|&slot| !here(slot)).collect::<Vec<_>>());
+                    assert!(!is_enough && slots == (0..disks).filter(|&slot| !is_present(slot)).collect::<Vec<_>>());
                 }
                 Err(error) => panic!("{kind} {set:b}: {error}"),
             }
@@ -90,23 +90,23 @@ fn every_subset_is_an_array_or_too_few() {
 }
 
 #[test]
-fn what_is_no_member_is_named() {
+fn a_member_without_a_valid_superblock_is_named_in_the_error() {
     let mut members = three();
-    for (says, what) in [
+    for (cause, message) in [
         (SuperblockError::Foreign, "b is no member of a volume"),
         (SuperblockError::Damaged, "b is a member of a volume, but all its superblocks are damaged: leave it out"),
         (SuperblockError::Version(7), "b is a member of a volume in format 7; this program knows format 2"),
     ] {
-        members[1].says = Err(says);
-        assert!(error(&members).starts_with(what), "{}", error(&members));
+        members[1].says = Err(cause);
+        assert!(error(&members).starts_with(message), "{}", error(&members));
     }
     assert_eq!(error(&[]), "no member was given");
 }
 
 #[test]
-fn a_stranger_is_named_whoever_comes_first() {
+fn the_member_of_another_array_is_named_whichever_comes_first() {
     let mut members = three();
-    change(&mut members[0], |says| (says.array, says.name) = (Uuid([0xbb; 16]), String::new()));
+    change(&mut members[0], |block| (block.array, block.name) = (Uuid([0xbb; 16]), String::new()));
     let stranger = "a is a member of volume bbbbbbbb-bbbb-bbbb-bbbb-bbbbbbbbbbbb, not of volume photos \
                     (aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa) as";
     assert_eq!(error(&members), format!("{stranger} b is"));
@@ -118,7 +118,7 @@ fn a_stranger_is_named_whoever_comes_first() {
 }
 
 #[test]
-fn a_member_counts_once() {
+fn a_member_given_twice_is_refused() {
     let mut members = three();
     members.push(Given { label: "copy".to_owned(), ..members[1].clone() });
     assert_eq!(error(&members), "b and copy are the same member (1), or one is a copy of the other");
@@ -132,26 +132,26 @@ fn a_member_that_shrank_is_refused_and_one_that_grew_is_not() {
     members[2].bytes = MEMBER_BYTES - 4096;
     assert_eq!(error(&members), "c has 67104768 bytes: it has shrunk, it had 67108864 at least");
     // A member that is left out may have any size.
-    change(&mut members[0], |says| (says.generation, says.members[2].state) = (2, MemberState::Missing));
+    change(&mut members[0], |block| (block.generation, block.members[2].state) = (2, MemberState::Missing));
     assert!(assemble(&members).is_ok());
 }
 
 #[test]
 fn an_active_member_may_be_generations_behind() {
     let mut members = three();
-    change(&mut members[1], |says| (says.generation, says.is_clean, says.write_mark) = (9, false, 77));
+    change(&mut members[1], |block| (block.generation, block.is_clean, block.write_mark) = (9, false, 77));
     let assembly = assemble(&members).unwrap();
     assert_eq!(assembly.members, [SlotState::Active(0), SlotState::Active(1), SlotState::Active(2)]);
     assert_eq!((assembly.superblock.write_mark, assembly.superblock.is_clean), (77, false));
 }
 
 #[test]
-fn who_was_taken_out_or_replaced_is_left_out_and_named() {
-    let out = |how: fn(&mut Superblock)| {
+fn a_member_taken_out_or_replaced_is_left_out_and_named() {
+    let out = |edit: fn(&mut Superblock)| {
         let mut members = three();
         for member in &mut members[..2] {
-            change(member, |says| says.generation = 5);
-            change(member, how);
+            change(member, |block| block.generation = 5);
+            change(member, edit);
         }
         let assembly = assemble(&members).unwrap();
         assert_eq!(assembly.stale.len(), 1);
@@ -161,7 +161,7 @@ fn who_was_taken_out_or_replaced_is_left_out_and_named() {
     };
     let failed = MemberState::Failed(FailureReason::Refused);
     assert_eq!(
-        out(|says| says.members[2].state = MemberState::Failed(FailureReason::Refused)),
+        out(|block| block.members[2].state = MemberState::Failed(FailureReason::Refused)),
         (
             SlotState::Out(failed),
             Some(failed),
@@ -170,22 +170,22 @@ fn who_was_taken_out_or_replaced_is_left_out_and_named() {
                 .to_owned()
         )
     );
-    let (slot, state, text) = out(|says| (says.members[2].uuid, says.members[2].term) = (Uuid([7; 16]), 1));
+    let (slot, state, text) = out(|block| (block.members[2].uuid, block.members[2].term) = (Uuid([7; 16]), 1));
     assert_eq!((slot, state), (SlotState::Absent, None));
     assert!(text.ends_with("0 (missing), 2 (c is stale: missing)"), "{text}");
 }
 
 #[test]
-fn who_is_being_rebuilt_is_in_up_to_there() {
+fn a_member_being_rebuilt_is_in_up_to_its_recorded_progress() {
     let mut members = three();
     let state = MemberState::Rebuilding { stripes_done: 11 };
-    change(&mut members[0], |says| (says.generation, says.members[1].state) = (2, state));
+    change(&mut members[0], |block| (block.generation, block.members[1].state) = (2, state));
     assert_eq!(assemble(&members).unwrap().members[1], SlotState::Rebuilding { given: 1, stripes_done: 11 });
 }
 
 /// A joining member whose superblock was written before a crash; the others never heard of it, and go on without it.
 #[test]
-fn who_is_being_rebuilt_speaks_for_nobody_else() {
+fn a_member_being_rebuilt_does_not_decide_for_the_others() {
     let mut members = three();
     let joining = MemberRecord {
         uuid: Uuid([7; 16]),
@@ -194,10 +194,10 @@ fn who_is_being_rebuilt_speaks_for_nobody_else() {
         faults: 0,
         left: 0,
     };
-    change(&mut members[2], |says| (says.generation, says.members[2]) = (9, joining));
+    change(&mut members[2], |block| (block.generation, block.members[2]) = (9, joining));
     for member in &mut members[..2] {
-        change(member, |says| {
-            (says.generation, says.write_mark, says.members[2].state) = (9, 77, MemberState::Missing)
+        change(member, |block| {
+            (block.generation, block.write_mark, block.members[2].state) = (9, 77, MemberState::Missing)
         });
     }
     let assembly = assemble(&members).unwrap();
@@ -206,13 +206,15 @@ fn who_is_being_rebuilt_speaks_for_nobody_else() {
 }
 
 #[test]
-fn two_that_went_on_apart_are_not_put_together() {
+fn two_members_that_went_on_apart_are_not_assembled_together() {
     let pair = || [0, 1].map(|slot| given(fresh(LayoutKind::Raid1, 1, 1, 2, slot)));
     for (generation, other_generation) in [(5, 5), (5, 7), (7, 5)] {
         let mut members = pair();
-        change(&mut members[0], |says| (says.generation, says.members[1].state) = (generation, MemberState::Missing));
-        change(&mut members[1], |says| {
-            (says.generation, says.members[0].state) = (other_generation, MemberState::Failed(FailureReason::Gone));
+        change(&mut members[0], |block| {
+            (block.generation, block.members[1].state) = (generation, MemberState::Missing)
+        });
+        change(&mut members[1], |block| {
+            (block.generation, block.members[0].state) = (other_generation, MemberState::Failed(FailureReason::Gone));
         });
         assert!(error(&members).contains("went on without each other"), "{}", error(&members));
         members
@@ -222,25 +224,25 @@ fn two_that_went_on_apart_are_not_put_together() {
 }
 
 #[test]
-fn one_generation_says_one_thing() {
+fn members_that_differ_in_one_generation_or_in_geometry_are_refused() {
     let mut members = three();
-    change(&mut members[1], |says| says.write_mark = 1);
+    change(&mut members[1], |block| block.write_mark = 1);
     assert!(error(&members).contains("contradict each other"));
     let mut members = three();
-    change(&mut members[1], |says| {
-        (says.generation, says.geometry.region_stripes) = (2, says.geometry.region_stripes + 1)
+    change(&mut members[1], |block| {
+        (block.generation, block.geometry.region_stripes) = (2, block.geometry.region_stripes + 1)
     });
     assert!(error(&members).contains("contradict each other"));
 }
 
 /// A member that got ahead by crashes is out when the others went on without it, though its generation is the highest.
 #[test]
-fn who_got_ahead_by_crashes_does_not_speak_for_those_who_went_on() {
+fn a_member_ahead_by_crashes_does_not_decide_for_those_that_went_on() {
     let mut members = three();
-    change(&mut members[0], |says| says.generation = 9);
+    change(&mut members[0], |block| block.generation = 9);
     assert_eq!(assemble(&members).unwrap().members[0], SlotState::Active(0));
     for member in &mut members[1..] {
-        change(member, |says| (says.generation, says.members[0].state) = (2, MemberState::Missing));
+        change(member, |block| (block.generation, block.members[0].state) = (2, MemberState::Missing));
     }
     let assembly = assemble(&members).unwrap();
     assert_eq!(assembly.members[0], SlotState::Out(MemberState::Missing));
@@ -252,22 +254,22 @@ fn who_got_ahead_by_crashes_does_not_speak_for_those_who_went_on() {
 struct World {
     members: Vec<Superblock>,
     /// Members that lack something that was written: they must never be taken for active.
-    behind: BTreeSet<usize>,
+    outdated: BTreeSet<usize>,
     next_uuid: u8,
 }
 
-/// An event of an array of which the members in the bit set `here` are given.
+/// An event of an array of which the members in the bit set `present` are given.
 #[derive(Clone, Copy, Debug)]
 struct Event {
-    here: usize,
-    what: What,
+    present: usize,
+    action: HistoryAction,
     /// Superblocks of a change that are written before the power is cut; all, if there are fewer.
     written: usize,
 }
 
 /// What happens while the array runs.
 #[derive(Clone, Copy, Debug)]
-enum What {
+enum HistoryAction {
     Nothing,
     /// This member fails.
     Fails(usize),
@@ -280,9 +282,9 @@ enum What {
 }
 
 impl World {
-    /// Starts the array of the members in `here`, then lets the event happen. False if the array does not start.
-    fn happen(&mut self, Event { here, what, written }: Event) -> bool {
-        let order: Vec<usize> = (0..self.members.len()).filter(|member| here >> member & 1 == 1).collect();
+    /// Starts the array of the members in `present`, then lets the event happen. False if the array does not start.
+    fn happen(&mut self, Event { present, action, written }: Event) -> bool {
+        let order: Vec<usize> = (0..self.members.len()).filter(|member| present >> member & 1 == 1).collect();
         let members: Vec<Given> = order.iter().map(|&member| given(self.members[member].clone())).collect();
         let Ok(assembly) = assemble(&members) else { return false };
         let mut table = assembly.superblock.clone();
@@ -290,7 +292,7 @@ impl World {
             assembly.members.iter().filter_map(|slot| slot.given().map(|given| order[given])).collect();
         for (slot, state) in assembly.members.iter().enumerate() {
             match *state {
-                SlotState::Active(given) => assert!(!self.behind.contains(&order[given]), "{slot} is behind"),
+                SlotState::Active(given) => assert!(!self.outdated.contains(&order[given]), "{slot} is behind"),
                 SlotState::Absent => table.members[slot].state = MemberState::Missing,
                 SlotState::Rebuilding { .. } | SlotState::Out(_) => {}
             }
@@ -299,20 +301,20 @@ impl World {
         if !self.write(&mut table, &inside, written) {
             return true;
         }
-        self.behind.extend((0..self.members.len()).filter(|member| !inside.contains(member)));
-        match what {
-            What::Nothing => {}
-            What::Fails(member) => {
+        self.outdated.extend((0..self.members.len()).filter(|member| !inside.contains(member)));
+        match action {
+            HistoryAction::Nothing => {}
+            HistoryAction::Fails(member) => {
                 if let Some(at) = inside.iter().position(|&other| other == member).filter(|_| inside.len() > 2) {
-                    let mut others = inside;
-                    others.remove(at);
+                    let mut remaining = inside;
+                    remaining.remove(at);
                     table.members[member].state = MemberState::Failed(FailureReason::Gone);
-                    if self.write(&mut table, &others, written) {
-                        self.behind.insert(member);
+                    if self.write(&mut table, &remaining, written) {
+                        self.outdated.insert(member);
                     }
                 }
             }
-            What::Joins { member, is_first } => self.join(table, inside, (member, is_first), written),
+            HistoryAction::Joins { member, is_first } => self.join(table, inside, (member, is_first), written),
         }
         true
     }
@@ -334,7 +336,7 @@ impl World {
                 return;
             }
         }
-        self.behind.remove(&member);
+        self.outdated.remove(&member);
         table.members[member].state = MemberState::Active;
         inside.sort_unstable();
         self.write(&mut table, &inside, written);
@@ -356,29 +358,31 @@ impl World {
             MemberState::Rebuilding { .. } => 3,
         };
         let record = |record: &MemberRecord| [u64::from(record.uuid.0[0]), u64::from(record.term), state(record.state)];
-        let said = |says: &Superblock| {
-            [says.generation].into_iter().chain(says.members.iter().flat_map(record)).collect::<Vec<_>>()
+        let key_of = |superblock: &Superblock| {
+            [superblock.generation].into_iter().chain(superblock.members.iter().flat_map(record)).collect::<Vec<_>>()
         };
-        let behind = self.behind.iter().map(|&member| member as u64);
-        self.members.iter().flat_map(said).chain(behind).collect()
+        let outdated = self.outdated.iter().map(|&member| member as u64);
+        self.members.iter().flat_map(key_of).chain(outdated).collect()
     }
 }
 
 /// All histories of five events of a 2+1 array: started with any members, with a member failing or joining, the power cut
 /// after any number of superblocks. A member that is behind is never taken for active.
 #[test]
-fn no_history_takes_in_who_is_behind() {
-    let whats = (0..3).flat_map(|member| {
-        let joins = [true, false].map(|is_first| What::Joins { member, is_first });
-        [What::Fails(member)].into_iter().chain(joins)
+fn no_history_takes_an_outdated_member_for_active() {
+    let actions = (0..3).flat_map(|member| {
+        let joins = [true, false].map(|is_first| HistoryAction::Joins { member, is_first });
+        [HistoryAction::Fails(member)].into_iter().chain(joins)
     });
-    let whats = whats.chain([What::Nothing]);
+    let actions = actions.chain([HistoryAction::Nothing]);
     // At least two members: fewer do not start.
-    let starts = [0b011, 0b101, 0b110, 0b111].into_iter().flat_map(|here| (1..4).map(move |written| (here, written)));
-    let events = whats.flat_map(|what| starts.clone().map(move |(here, written)| Event { here, what, written }));
+    let starts =
+        [0b011, 0b101, 0b110, 0b111].into_iter().flat_map(|present| (1..4).map(move |written| (present, written)));
+    let events =
+        actions.flat_map(|action| starts.clone().map(move |(present, written)| Event { present, action, written }));
     let events: Vec<Event> = events.collect();
     let members = (0..3).map(|slot| fresh(LayoutKind::Rotating, 2, 1, 3, slot)).collect();
-    let mut worlds = vec![World { members, behind: BTreeSet::new(), next_uuid: 100 }];
+    let mut worlds = vec![World { members, outdated: BTreeSet::new(), next_uuid: 100 }];
     let mut known = BTreeSet::new();
     for _ in 0..5 {
         let mut next = Vec::new();

@@ -59,7 +59,7 @@ impl fmt::Display for GeometryError {
             GeometryError::TooManyStripes { chunk_bytes: None } => {
                 write!(f, "more than {STRIPES_MAX} stripes: the members are too large")
             }
-            GeometryError::Contradiction(what) => write!(f, "the geometry contradicts itself: {what}"),
+            GeometryError::Contradiction(part) => write!(f, "the geometry contradicts itself: {part}"),
         }
     }
 }

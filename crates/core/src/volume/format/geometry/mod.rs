@@ -25,7 +25,7 @@ use std::ops::Range;
 /// Offset of the intents on a member, in bytes.
 const INTENT_OFFSET: u64 = 64 << 10;
 /// Bytes from the start of the intents to that of the regions written while a member was out.
-const AWAY_OFFSET: u64 = 32 << 10;
+const WHILE_OUT_OFFSET: u64 = 32 << 10;
 /// Offset of the written map. The intents end before it: [`REGIONS_MAX`] take nine pages of 512 bytes, or two of 4096.
 const WRITTEN_OFFSET: u64 = 128 << 10;
 /// Data begin at a multiple of this many bytes, as partitions do: it is a multiple of any disk's inner block.
@@ -147,7 +147,7 @@ impl Geometry {
     /// [`GeometryError`].
     pub fn check(&self) -> Result<(), GeometryError> {
         self.parameters().check()?;
-        let must = |holds: bool, what| if holds { Ok(()) } else { Err(GeometryError::Contradiction(what)) };
+        let must = |holds: bool, part| if holds { Ok(()) } else { Err(GeometryError::Contradiction(part)) };
         must(self.appendix_bytes == self.parameters().appendix_bytes(), "the appendix has another size")?;
         must((1..=STRIPES_MAX).contains(&self.stripes), "the number of stripes")?;
         must(self.rows == self.layout.rows(self.stripes), "the number of rows")?;
@@ -165,7 +165,10 @@ impl Geometry {
         // Each area ends before the next one starts, and the last one before the superblocks at the end.
         let ends = [
             (HEAD_BYTES + TAIL_BYTES, self.intent_offset),
-            (self.away_page_offset(0).get().saturating_add(self.intent_pages * self.block_bytes), self.written_offset),
+            (
+                self.while_out_page_offset(0).get().saturating_add(self.intent_pages * self.block_bytes),
+                self.written_offset,
+            ),
             (self.written_offset.saturating_add(2 * self.written_pages * WRITTEN_PAGE_BYTES), self.data_offset),
             (self.data_offset.saturating_add(self.rows.saturating_mul(self.row_bytes())), self.data_end_max()),
         ];
@@ -273,8 +276,8 @@ impl Geometry {
     }
 
     /// Offset of a page of the regions written while a member was out; there are as many as of the intents.
-    pub fn away_page_offset(&self, index: u64) -> MemberOffset {
-        MemberOffset(self.intent_offset + AWAY_OFFSET + index * self.block_bytes)
+    pub fn while_out_page_offset(&self, index: u64) -> MemberOffset {
+        MemberOffset(self.intent_offset + WHILE_OUT_OFFSET + index * self.block_bytes)
     }
 
     /// Stripes per page of the written map.
@@ -412,7 +415,7 @@ mod tests {
 
     /// Every kind of array on up to seven members, of sizes from too small to 3 TiB.
     #[test]
-    fn whatever_fits_is_sound_and_leaves_little() {
+    fn every_fitted_geometry_is_valid_and_leaves_little_unused() {
         let shapes = (1..=7).flat_map(|data| (0..=3).map(move |parity| (data, parity)));
         let shapes: Vec<_> =
             shapes.flat_map(|(data, parity)| (1..=7).map(move |disks| (data, parity, disks))).collect();
@@ -479,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_told() {
+    fn impossible_parameters_get_the_right_error() {
         let with = |chunk_bytes, block_bytes| {
             Geometry::fit(&ArrayParameters { chunk_bytes, block_bytes, ..four_and_two() }, 1 << 30, None).map(drop)
         };

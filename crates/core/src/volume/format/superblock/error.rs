@@ -43,7 +43,7 @@ impl fmt::Display for SuperblockError {
                 write!(f, "is a member of a volume that needs a newer program (features {bits:#x})")
             }
             SuperblockError::Damaged => f.write_str("is a member of a volume, but all its superblocks are damaged"),
-            SuperblockError::Nonsense(what) => write!(f, "has a superblock that makes no sense: {what}"),
+            SuperblockError::Nonsense(part) => write!(f, "has a superblock that makes no sense: {part}"),
         }
     }
 }

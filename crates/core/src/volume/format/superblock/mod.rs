@@ -235,7 +235,7 @@ impl Superblock {
             (self.members.iter().all(is_done), "more is rebuilt than there is"),
             (self.geometry.check().is_ok(), "the geometry"),
         ];
-        rules.iter().find(|(holds, _)| !holds).map_or(Ok(()), |&(_, what)| Err(what))
+        rules.iter().find(|(holds, _)| !holds).map_or(Ok(()), |&(_, part)| Err(part))
     }
 }
 
@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_version_wrote_is_told() {
+    fn a_superblock_of_another_version_is_reported_as_such() {
         let mut block = superblock().encode();
         block[8] = 3;
         assert_eq!(Superblock::decode(&block), Err(SuperblockError::Damaged));
@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_sound_copy_speaks() {
+    fn the_newest_sound_copy_is_used() {
         let old = superblock().encode();
         let new = Superblock { generation: 2, ..superblock() }.encode();
         let (mut torn, zero) = (new.clone(), Buffer::zeroed(SUPERBLOCK_BYTES));
@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_newer_program_wrote_is_not_passed_over() {
+    fn a_copy_written_by_a_newer_program_is_an_error_despite_older_copies() {
         let old = superblock().encode();
         let mut newer = Superblock { generation: 2, ..superblock() }.encode();
         newer[280] = 4;
@@ -466,7 +466,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_comes_back(
+        fn an_encoded_superblock_decodes_to_itself(
             name in "[ -~äé✓]{0,20}", numbers in any::<[u64; 4]>(), generation in 1..NUMBER_END, is_clean in any::<bool>(),
             members in prop::collection::vec((any::<[u8; 16]>(), any::<u16>(), states(), any::<u32>()), 6), member in 0usize..6,
         ) {
@@ -480,27 +480,32 @@ mod tests {
 
         /// Whatever is changed and given a right checksum is refused, or is what the bytes say; never a panic.
         #[test]
-        fn nonsense_with_a_right_checksum_is_told(changes in prop::collection::vec((12usize..900, any::<u8>()), 1..6)) {
+        fn nonsense_with_a_right_checksum_is_refused_or_decodes_as_written(
+            changes in prop::collection::vec((12usize..900, any::<u8>()), 1..6),
+        ) {
             let mut block = superblock().encode();
             changes.into_iter().for_each(|(at, byte)| block[at] = byte);
-            if let Ok(said) = with_right_sum(&mut block) {
-                let is_grown = said.features != Features::default();
-                prop_assert!(is_grown || said.encode()[..] == block[..]);
-                prop_assert_eq!(said.geometry.check(), Ok(()));
+            if let Ok(decoded) = with_right_sum(&mut block) {
+                let is_grown = decoded.features != Features::default();
+                prop_assert!(is_grown || decoded.encode()[..] == block[..]);
+                prop_assert_eq!(decoded.geometry.check(), Ok(()));
             }
         }
 
         /// Replaces whole numbers of the geometry, mostly by extreme ones.
         #[test]
-        fn a_geometry_of_any_numbers_is_told(
+        fn a_geometry_of_any_numbers_is_refused_or_fits_the_member(
             changes in prop::collection::vec((0usize..9, prop_oneof![any::<u64>(), 0u64..1 << 33, Just(u64::MAX), (1u64..9).prop_map(|down| 0u64.wrapping_sub(down * 4096))]), 1..4),
             words in prop::collection::vec((0usize..6, prop_oneof![any::<u32>(), 0u32..300]), 0..3),
         ) {
             let mut block = superblock().encode();
             changes.into_iter().for_each(|(at, number)| block[192 + 8 * at..][..8].copy_from_slice(&number.to_le_bytes()));
             words.into_iter().for_each(|(at, number)| block[168 + 4 * at..][..4].copy_from_slice(&number.to_le_bytes()));
-            if let Ok(said) = with_right_sum(&mut block) {
-                prop_assert!(said.geometry.data_offset + said.geometry.rows * said.geometry.row_bytes() + TAIL_BYTES <= said.geometry.member_bytes);
+            if let Ok(decoded) = with_right_sum(&mut block) {
+                prop_assert!(
+                    decoded.geometry.data_offset + decoded.geometry.rows * decoded.geometry.row_bytes() + TAIL_BYTES
+                        <= decoded.geometry.member_bytes
+                );
             }
         }
     }

@@ -54,9 +54,9 @@ pub enum FailureReason {
 impl MemberRecord {
     /// Encodes the record.
     pub(super) fn encode(&self, to: &mut FieldWriter<'_>) {
-        let (state, why, number) = match self.state {
+        let (state, reason, number) = match self.state {
             MemberState::Active => (1, 0, 0),
-            MemberState::Failed(why) => (2, why as u8, self.left),
+            MemberState::Failed(reason) => (2, reason as u8, self.left),
             MemberState::Missing => (3, 0, self.left),
             MemberState::Rebuilding { stripes_done } => (4, 0, stripes_done),
         };
@@ -64,7 +64,7 @@ impl MemberRecord {
         to.u64(number);
         to.u32(self.faults);
         to.u8(state);
-        to.u8(why);
+        to.u8(reason);
         to.bytes(&self.term.to_le_bytes());
     }
 
@@ -73,7 +73,7 @@ impl MemberRecord {
         let (uuid, number, faults) = (Uuid(from.array()), from.u64(), from.u32());
         let state = match (from.u8(), from.u8()) {
             (1, 0) => MemberState::Active,
-            (2, why) => MemberState::Failed(FailureReason::of_code(why).ok_or("why a member failed")?),
+            (2, reason) => MemberState::Failed(FailureReason::of_code(reason).ok_or("why a member failed")?),
             (3, 0) => MemberState::Missing,
             (4, 0) => MemberState::Rebuilding { stripes_done: number },
             _ => return Err("the state of a member"),
@@ -89,7 +89,7 @@ impl FailureReason {
         [FailureReason::Gone, FailureReason::Refused, FailureReason::ByAdministrator, FailureReason::Hung];
 
     fn of_code(code: u8) -> Option<FailureReason> {
-        FailureReason::ALL.into_iter().find(|&why| why as u8 == code)
+        FailureReason::ALL.into_iter().find(|&reason| reason as u8 == code)
     }
 }
 
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_state_comes_back_and_nothing_else_is_one() {
+    fn every_member_state_survives_encoding_and_no_other_code_decodes() {
         let failed = FailureReason::ALL.map(MemberState::Failed);
         let states = [MemberState::Active, MemberState::Missing, MemberState::Rebuilding { stripes_done: 1 << 31 }];
         for state in states.into_iter().chain(failed) {
@@ -124,12 +124,13 @@ mod tests {
             record.encode(&mut FieldWriter::new(&mut line));
             assert_eq!(MemberRecord::decode(&mut FieldReader::new(&line)), Ok(record));
         }
-        let known =
-            (0..=u8::MAX).flat_map(|state| (0..=u8::MAX).map(move |why| (state, why))).filter(|&(state, why)| {
+        let known = (0..=u8::MAX).flat_map(|state| (0..=u8::MAX).map(move |reason| (state, reason))).filter(
+            |&(state, reason)| {
                 let mut line = [0; RECORD_BYTES];
-                (line[28], line[29]) = (state, why);
+                (line[28], line[29]) = (state, reason);
                 MemberRecord::decode(&mut FieldReader::new(&line)).is_ok()
-            });
+            },
+        );
         assert_eq!(known.collect::<Vec<_>>(), [(1, 0), (2, 0), (2, 1), (2, 2), (2, 3), (3, 0), (4, 0)]);
     }
 }

@@ -55,14 +55,14 @@ pub(super) struct CellOutcome {
     /// The penalty within `cost` for breaking the max goal, in seconds.
     pub(super) broken: f64,
     /// The age at which the next request is sent.
-    pub(super) then: AgePlace,
+    pub(super) next_age: AgePlace,
 }
 
 /// The cells in which a request sent at one age ended, as starting points of the search for the next age.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Hints {
     /// For the mean service time.
-    pub(super) then: usize,
+    pub(super) next_age: usize,
     /// For each place in the cell and each case of the service time.
     pub(super) ends: [[usize; 2]; PLACES.len()],
 }
@@ -102,15 +102,15 @@ impl PlanSide {
     pub(super) fn new(
         ages: &Ages,
         requests: &[PlannedRequest],
-        each: f64,
+        penalty: f64,
         head: DiskHead,
-        behind: &impl Fn(f64, f64) -> f64,
+        queue_factor: &impl Fn(f64, f64) -> f64,
     ) -> PlanSide {
         let choices = (0..).zip(requests).filter_map(|(index, request)| {
             let service = request.services[head as usize]?;
-            let ends = ages.weighted(|age| behind(age, service.mean));
+            let ends = ages.weighted(|age| queue_factor(age, service.mean));
             let ServiceCase { service: by, share } = request.over[head as usize];
-            let over = ServiceCase { service: by, share: share * each };
+            let over = ServiceCase { service: by, share: share * penalty };
             Some(Choice { index, bytes: request.size.0 as f64, service, over, ends })
         });
         let choices: Vec<Choice> = choices.collect();
@@ -173,30 +173,30 @@ impl CellOutcome {
         let (start, width) = (cells[cell].start, cells[cell + 1].start - cells[cell].start);
         let next = AgePlace { cell: cell + 1, share: 0.0 };
         let (bytes, service) = (choice.bytes * ages.reach(middle(ages, cell)), choice.service.mean);
-        let then = place(ages, ages.spot_near(middle(ages, cell) + service, &mut hints.then));
+        let next_age = place(ages, ages.spot_near(middle(ages, cell) + service, &mut hints.next_age));
         if service < width {
             // An arrival in the cell meets one of the requests that fill it, or, if the head is away, perhaps the only one.
             let over = choice.over.share * choice.over.service / service;
-            let met = |each: f64| (ages.reach(start) - ages.reach(start + width)) * choice.ends.weight(cell) * each;
-            let [cost, broken] = [choice.mean_delay() + over, over].map(met);
+            let sum = |each: f64| (ages.reach(start) - ages.reach(start + width)) * choice.ends.weight(cell) * each;
+            let [cost, broken] = [choice.mean_delay() + over, over].map(sum);
             return match head {
-                DiskHead::There => CellOutcome { gain: bytes * width / service, cost, broken, then: next },
+                DiskHead::There => CellOutcome { gain: bytes * width / service, cost, broken, next_age: next },
                 DiskHead::Away => {
                     let [cost, broken] = [cost, broken].map(|of_all| of_all * service / width);
-                    CellOutcome { gain: bytes, cost, broken, then }
+                    CellOutcome { gain: bytes, cost, broken, next_age }
                 }
             };
         }
         // Where the cell is narrow relative to the request, its middle stands for all of it.
         let places = if service > NARROW * width { &MIDDLE[..] } else { &PLACES };
         let costs = places.iter().zip(&mut hints.ends).map(|(place, hints)| {
-            let at = Spot { age: start + place * width, cell, into: place * width };
+            let at = Spot { age: start + place * width, cell, offset: place * width };
             [choice.lost(ages, at, hints), choice.broken(ages, at)]
         });
         let sums = costs.fold([0.0; 2], |sums, costs| [sums[0] + (costs[0] + costs[1]), sums[1] + costs[1]]);
         let [cost, broken] = sums.map(|sum| sum / places.len() as f64);
         // The next cell at least, because otherwise a request would follow itself for ever.
-        let then = if then.cell > cell { then } else { next };
-        CellOutcome { gain: bytes, cost, broken, then }
+        let next_age = if next_age.cell > cell { next_age } else { next };
+        CellOutcome { gain: bytes, cost, broken, next_age }
     }
 }

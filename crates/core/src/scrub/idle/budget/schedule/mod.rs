@@ -63,7 +63,7 @@ pub(super) struct AgeAction {
 pub(super) struct Schedule {
     ages: Ages,
     /// The first part of the ages from [`LONG`] on.
-    long: usize,
+    long_from: usize,
     requests: Vec<PlannedRequest>,
     /// The possible requests, by [`DiskHead`].
     sides: [PlanSide; 2],
@@ -72,7 +72,7 @@ pub(super) struct Schedule {
     /// The price level at which the budget is spent.
     level: PriceLevel,
     /// The budget and the least price for which `level` was found.
-    asked: Option<[f64; 2]>,
+    solved_for: Option<[f64; 2]>,
 }
 
 /// A place on the ladder of prices: intervals alternate between the plans of the two rungs next to it.
@@ -104,20 +104,22 @@ impl PriceLevel {
 
 impl Schedule {
     /// The best plans for these requests. Nothing is sent before [`Schedule::set_target`] sets the budget.
-    /// `behind` gives, for an interval length and a service time in seconds, the delay of all requests together as a
-    /// multiple of the delay of the one that ends the interval.
-    /// `each`: the penalty, in seconds, for one request that loses more than the max goal.
+    /// `queue_factor` gives, for an interval length and a service time in seconds, the delay of all requests together as
+    /// a multiple of the delay of the one that ends the interval.
+    /// `penalty`: the penalty, in seconds, for one request that loses more than the max goal.
     /// The search for the price begins near `level`.
     pub(super) fn new(
         ages: Ages,
         requests: Vec<PlannedRequest>,
-        each: f64,
+        penalty: f64,
         level: PriceLevel,
-        behind: impl Fn(f64, f64) -> f64,
+        queue_factor: impl Fn(f64, f64) -> f64,
     ) -> Schedule {
-        let sides = [DiskHead::Away, DiskHead::There].map(|head| PlanSide::new(&ages, &requests, each, head, &behind));
-        let long = ages.part_of(LONG);
-        let mut schedule = Schedule { ages, long, requests, sides, plans: vec![None; RUNGS], level, asked: None };
+        let sides =
+            [DiskHead::Away, DiskHead::There].map(|head| PlanSide::new(&ages, &requests, penalty, head, &queue_factor));
+        let long_from = ages.part_of(LONG);
+        let mut schedule =
+            Schedule { ages, long_from, requests, sides, plans: vec![None; RUNGS], level, solved_for: None };
         schedule.plan(RUNGS - 1);
         schedule
     }
@@ -135,11 +137,11 @@ impl Schedule {
     /// Sets the price level so that over all known intervals the expected delay is `target` seconds, or less if there
     /// is less to buy. No delay is bought for fewer than `price_min` bytes a second.
     pub(super) fn set_target(&mut self, target: f64, price_min: f64) {
-        let is_near = |(was, now): (f64, f64)| (now - was).abs() <= NEAR * was.abs();
-        if self.asked.is_some_and(|asked| asked.into_iter().zip([target, price_min]).all(is_near)) {
+        let is_near = |(before, after): (f64, f64)| (after - before).abs() <= NEAR * before.abs();
+        if self.solved_for.is_some_and(|solved_for| solved_for.into_iter().zip([target, price_min]).all(is_near)) {
             return;
         }
-        self.asked = Some([target, price_min]);
+        self.solved_for = Some([target, price_min]);
         let level_min = (price_min / PRICE_MIN).max(1.0).log2() * STEPS as f64;
         let level_min = level_min.min((RUNGS - 1) as f64);
         // The higher the price, the less is spent, down to nothing. The search begins at the plan in use, to make as
@@ -159,9 +161,9 @@ impl Schedule {
                 probe = usize::midpoint(low, high);
             }
         }
-        let under = self.plan(high).spent;
-        let level = match high.checked_sub(1).filter(|&over| over as f64 >= level_min) {
-            Some(over) => high as f64 - (target - under) / (self.plan(over).spent - under),
+        let spent_at_high = self.plan(high).spent;
+        let level = match high.checked_sub(1).filter(|&rung_below| rung_below as f64 >= level_min) {
+            Some(rung_below) => high as f64 - (target - spent_at_high) / (self.plan(rung_below).spent - spent_at_high),
             None => high as f64,
         };
         self.level = PriceLevel::of(level.max(level_min));
@@ -188,7 +190,7 @@ impl Schedule {
 
     /// The plan that the interval of this number uses in a part of a cell. Long intervals are few, so they alternate within.
     fn plan_of(&self, interval: u64, part: usize) -> Option<&PricePlan> {
-        let turn = interval + part.saturating_sub(self.long) as u64;
+        let turn = interval + part.saturating_sub(self.long_from) as u64;
         self.plans.get(self.level.rung(turn))?.as_ref()
     }
 
@@ -199,8 +201,8 @@ impl Schedule {
         let plan = self.plan_of(interval, part).map(|plan| &plan.sides[head as usize]);
         let Some(plan) = plan.filter(|plan| !plan.turns.is_empty()) else { return never };
         let CellTurn { act, until } = plan.turns[part];
-        let is_shared = part >= self.long && self.level.share > 0.0;
-        let until = if is_shared { until.min(part as u16 + 1) } else { until.min(self.long.max(part + 1) as u16) };
+        let is_shared = part >= self.long_from && self.level.share > 0.0;
+        let until = if is_shared { until.min(part as u16 + 1) } else { until.min(self.long_from.max(part + 1) as u16) };
         let last = usize::from(until) >= plan.turns.len();
         let until = if last { f64::INFINITY } else { self.ages.part_start(usize::from(until)) };
         let choice = self.sides[head as usize].choices.get(usize::from(act));
@@ -215,8 +217,9 @@ impl Schedule {
         }
         let mut from = age;
         for _ in 0..LOOKS {
-            let then = clock.after(from - age);
-            let Some((act, until)) = self.look(from, interval, head, then.width(), |time| then.multiplier(time)) else {
+            let later = clock.after(from - age);
+            let Some((act, until)) = self.best_act(from, interval, head, later.width(), |time| later.multiplier(time))
+            else {
                 return AgeAction { size: None, until: f64::INFINITY };
             };
             let size = self.sides[head as usize].choices.get(usize::from(act));
@@ -225,7 +228,7 @@ impl Schedule {
                 Some(_) if from > age => return AgeAction { size: None, until: from },
                 Some(_) => return AgeAction { size, until },
                 // One nanosecond later, so that the age then lies in the next part.
-                None => from = until.min(from + then.until()) + 1e-9,
+                None => from = until.min(from + later.until()) + 1e-9,
             }
         }
         AgeAction { size: None, until: from }
@@ -246,19 +249,19 @@ impl Schedule {
         let longest = choices.iter().map(|choice| choice.service.mean).fold(0.0, f64::max);
         let sent = (0..).zip(choices).find(|(_, choice)| self.requests[usize::from(choice.index)].size == size);
         // Assumes the worst moment for this size, and the best for all others.
-        let is_sure = sent.is_some_and(|(act, choice)| {
+        let is_certain = sent.is_some_and(|(act, choice)| {
             let [least, most] = clock.range();
             let times = [choice.service.mean, choice.over.service];
             let multiplier = |time: f64| if times.contains(&time) { most } else { least };
-            self.look(age, interval, head, clock.width(), multiplier).is_some_and(|(best, _)| best == act)
+            self.best_act(age, interval, head, clock.width(), multiplier).is_some_and(|(best, _)| best == act)
         });
-        if is_sure { part_ends } else { part_ends.min(age + (clock.until() - longest).max(0.0)) }
+        if is_certain { part_ends } else { part_ends.min(age + (clock.until() - longest).max(0.0)) }
     }
 
     /// The best act at about `age`, and the age up to which it stays the best; `None`: never send again. `multiplier`
     /// of a time in seconds: how many times likelier than by its age an interval is to end within it. `step`: how long
     /// the act of sending nothing lasts, in seconds.
-    fn look(
+    fn best_act(
         &self,
         age: f64,
         interval: u64,
@@ -278,7 +281,7 @@ impl Schedule {
         for (hints, choice) in hints.iter_mut().zip(choices) {
             let cell = |service: f64| self.ages.cell_of(at.age + service);
             *hints = Hints {
-                then: cell(choice.service.mean),
+                next_age: cell(choice.service.mean),
                 ends: [choice.service.cases.map(|case| cell(case.service)); PLACES.len()],
             };
         }
@@ -296,8 +299,8 @@ impl Schedule {
 
     /// The share of the intervals of age `age` that ends in the next `time` seconds.
     pub(super) fn ending(&self, age: f64, time: f64) -> f64 {
-        let [now, then] = [age, age + time].map(|age| self.ages.reach(age));
-        if now > 0.0 { 1.0 - then / now } else { 1.0 }
+        let [reach_now, reach_then] = [age, age + time].map(|age| self.ages.reach(age));
+        if reach_now > 0.0 { 1.0 - reach_then / reach_now } else { 1.0 }
     }
 
     /// The expected delay of all requests together, in seconds, if the interval of this number ends at `age`.

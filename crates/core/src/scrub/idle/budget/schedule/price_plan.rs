@@ -66,12 +66,13 @@ impl PricePlan {
             let (from, to) = (ages.part_start(part), ages.part_start(part + 1));
             // Where a request is short relative to a part, or neighbouring cells have the same act, each part has it too.
             let cell = part / PARTS;
-            let here = acts[cell];
-            let is_alike = acts[cell.saturating_sub(1)..=cell + 1].iter().all(|&act| act == here);
+            let cell_act = acts[cell];
+            let is_alike = acts[cell.saturating_sub(1)..=cell + 1].iter().all(|&act| act == cell_act);
             let act = match is_alike || to - from > longest {
-                true => here,
+                true => cell_act,
                 false => {
-                    let at = Spot { age: 0.5 * (from + to), cell, into: 0.5 * (from + to) - ages.cells()[cell].start };
+                    let at =
+                        Spot { age: 0.5 * (from + to), cell, offset: 0.5 * (from + to) - ages.cells()[cell].start };
                     self.best(ages, choices, head, at, ages.cells()[cell + 1].start, |_| 1.0, &mut hints)
                 }
             };
@@ -96,16 +97,16 @@ impl PricePlan {
         multiplier: impl Fn(f64) -> f64,
         hints: &mut [Hints],
     ) -> u8 {
-        let [mine, then] = [&self.sides[head as usize], &self.sides[DiskHead::There as usize]];
+        let [current, following] = [&self.sides[head as usize], &self.sides[DiskHead::There as usize]];
         let next = place(ages, ages.spot_near(until, &mut at.cell.clone()));
-        let (reach, mut best) = (ages.reach_spot(at), (next.of(|cell| mine.values[cell]), NOTHING));
+        let (reach, mut best) = (ages.reach_spot(at), (next.of(|cell| current.values[cell]), NOTHING));
         for ((index, choice), hints) in (0..).zip(choices).zip(hints) {
-            let end = place(ages, ages.spot_near(at.age + choice.service.mean, &mut hints.then));
-            let most = choice.bytes * reach + end.of(|cell| then.values[cell]);
-            if most > best.0 {
+            let end = place(ages, ages.spot_near(at.age + choice.service.mean, &mut hints.next_age));
+            let worth_max = choice.bytes * reach + end.of(|cell| following.values[cell]);
+            if worth_max > best.0 {
                 let cost = choice.lost(ages, at, &mut hints.ends[0]) * multiplier(choice.service.mean);
                 let broken = choice.broken(ages, at) * multiplier(choice.over.service);
-                let worth = most - self.price * (cost + broken);
+                let worth = worth_max - self.price * (cost + broken);
                 if worth > best.0 {
                     best = (worth, index);
                 }
@@ -124,11 +125,11 @@ impl PricePlan {
             // A head that was away is there afterwards, perhaps in the same cell, so that side is computed first.
             for side in [DiskHead::There as usize, DiskHead::Away as usize] {
                 let mut best = (plan.sides[side].values[cell + 1], spent[side][cell + 1], NOTHING);
-                let then = &plan.sides[DiskHead::There as usize].values;
+                let values_there = &plan.sides[DiskHead::There as usize].values;
                 for (index, outcome) in (0..).zip(sides[side].outcomes(cell)) {
-                    let value = outcome.gain - price * outcome.cost + outcome.then.of(|cell| then[cell]);
+                    let value = outcome.gain - price * outcome.cost + outcome.next_age.of(|cell| values_there[cell]);
                     if value > best.0 {
-                        let lost = outcome.cost + outcome.then.of(|cell| spent[DiskHead::There as usize][cell]);
+                        let lost = outcome.cost + outcome.next_age.of(|cell| spent[DiskHead::There as usize][cell]);
                         best = (value, lost, index);
                     }
                 }
@@ -136,12 +137,12 @@ impl PricePlan {
             }
         }
         plan.spent = spent[DiskHead::Away as usize][0];
-        plan.foresee(ages, sides);
+        plan.predict_delays(ages, sides);
         plan
     }
 
     /// Computes `rests` and `broken`.
-    pub(super) fn foresee(&mut self, ages: &Ages, sides: &[PlanSide; 2]) {
+    pub(super) fn predict_delays(&mut self, ages: &Ages, sides: &[PlanSide; 2]) {
         let inner = ages.cells().len().saturating_sub(1);
         // The share of the intervals of that age in which the plan decides in the middle of a cell, by [`DiskHead`].
         let mut shares = [vec![0.0; inner + 2], vec![0.0; inner + 2]];
@@ -154,17 +155,17 @@ impl PricePlan {
                     shares[head as usize][cell + 1] += share;
                     continue;
                 };
-                let AgePlace { cell: then, share: far } = outcome.then;
-                shares[DiskHead::There as usize][then] += share * (1.0 - far);
-                shares[DiskHead::There as usize][then + 1] += share * far;
+                let AgePlace { cell: next_cell, share: far_share } = outcome.next_age;
+                shares[DiskHead::There as usize][next_cell] += share * (1.0 - far_share);
+                shares[DiskHead::There as usize][next_cell + 1] += share * far_share;
                 self.broken += share * outcome.broken;
-                self.foresee_one(ages, cell, share, choice, head);
+                self.predict_choice(ages, cell, share, choice, head);
             }
         }
     }
 
     /// Adds to `rests` the delays from a choice that is made in a cell, in a share of the intervals.
-    pub(super) fn foresee_one(&mut self, ages: &Ages, cell: usize, share: f64, choice: &Choice, head: DiskHead) {
+    pub(super) fn predict_choice(&mut self, ages: &Ages, cell: usize, share: f64, choice: &Choice, head: DiskHead) {
         let (cells, inner) = (ages.cells(), ages.cells().len() - 1);
         let service = choice.service.mean;
         let width = cells[cell + 1].start - cells[cell].start;
@@ -180,7 +181,9 @@ impl PricePlan {
         let end = middle(ages, cell) + service;
         // Intervals that end in the first half of the cell end before the request.
         self.expected_delays[cell] += 0.5 * share * choice.ends.weight(cell) * service;
-        let met = (cell + 1..=inner).map(|cell| (cell, middle(ages, cell))).take_while(|&(_, middle)| middle < end);
-        met.for_each(|(cell, middle)| self.expected_delays[cell] += share * choice.ends.weight(cell) * (end - middle));
+        let later_cells =
+            (cell + 1..=inner).map(|cell| (cell, middle(ages, cell))).take_while(|&(_, middle)| middle < end);
+        later_cells
+            .for_each(|(cell, middle)| self.expected_delays[cell] += share * choice.ends.weight(cell) * (end - middle));
     }
 }

@@ -24,7 +24,7 @@ fn requests() -> Vec<PlannedRequest> {
 /// What an interval loses, is expected to lose, and reads, on average, if the lengths that the plan was made from occur again.
 struct Tried {
     lost: f64,
-    foreseen: f64,
+    predicted: f64,
     mib: f64,
 }
 
@@ -37,7 +37,7 @@ fn schedule(lengths: &[f64], goal: f64) -> Schedule {
 }
 
 fn play(schedule: &Schedule, lengths: &[f64]) -> Tried {
-    let mut tried = Tried { lost: 0.0, foreseen: 0.0, mib: 0.0 };
+    let mut tried = Tried { lost: 0.0, predicted: 0.0, mib: 0.0 };
     let share = 1.0 / lengths.len() as f64;
     for (index, &length) in lengths.iter().enumerate() {
         let (interval, mut age, mut head) = (index as u64, 0.0, DiskHead::Away);
@@ -52,7 +52,7 @@ fn play(schedule: &Schedule, lengths: &[f64]) -> Tried {
             head = DiskHead::There;
             tried.lost += share * (age - length).max(0.0);
         }
-        tried.foreseen += share * schedule.expected_delay(length, interval);
+        tried.predicted += share * schedule.expected_delay(length, interval);
     }
     tried
 }
@@ -63,7 +63,7 @@ fn lengths(mut length: impl FnMut(&mut Rng) -> f64) -> Vec<f64> {
 }
 
 #[test]
-fn what_is_planned_is_what_is_lost() {
+fn the_planned_delay_is_the_delay_caused() {
     let uniform = |rng: &mut Rng, from: f64, to: f64| from + (to - from) * rng.uniform();
     let loads: [(&str, Vec<f64>, f64); 5] = [
         ("an even beat", lengths(|rng| uniform(rng, 0.05005, 0.05035)), 4.7),
@@ -77,17 +77,17 @@ fn what_is_planned_is_what_is_lost() {
         ("long tails", lengths(|rng| rng.pareto(0.001, 0.9)), 1.7),
     ];
     for (load, lengths, least) in loads {
-        let Tried { lost, foreseen, mib } = play(&schedule(&lengths, GOAL), &lengths);
-        println!("{load}: lost {lost:.6}, foreseen {foreseen:.6}, {mib} MiB an interval");
+        let Tried { lost, predicted, mib } = play(&schedule(&lengths, GOAL), &lengths);
+        println!("{load}: lost {lost:.6}, foreseen {predicted:.6}, {mib} MiB an interval");
         // Within a cell a plan does not know at which age an even beat ends the interval.
         assert!((0.4..=1.1).contains(&(lost / GOAL)), "{load}: lost {lost} s an interval");
-        assert!((0.6..=1.6).contains(&(foreseen / lost)), "{load}: foreseen {foreseen}, lost {lost} s an interval");
+        assert!((0.6..=1.6).contains(&(predicted / lost)), "{load}: foreseen {predicted}, lost {lost} s an interval");
         assert!(mib >= least, "{load}: {mib} MiB an interval");
     }
 }
 
 #[test]
-fn the_less_may_be_spent_the_less_is_lost() {
+fn a_smaller_budget_causes_less_delay() {
     for seed in 0..10 {
         let mut rng = Rng::new(seed);
         let peaks: Vec<f64> = (0..1 + rng.below(4)).map(|_| 0.001 * 400f64.powf(rng.uniform())).collect();
