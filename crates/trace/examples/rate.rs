@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let begin = Instant::now();
         rows = match format {
             Some(format) => by_reader(format, File::open(file)?)?,
-            None => by_front_door(file)?,
+            None => by_open(file)?,
         };
         seconds.push(begin.elapsed().as_secs_f64());
     }
@@ -61,7 +61,7 @@ fn by_reader(format: &Format, file: File) -> Result<u64, TraceError> {
 }
 
 /// Reads everything as the commands do, and returns the number of records.
-fn by_front_door(file: &str) -> Result<u64, Box<dyn Error>> {
+fn by_open(file: &str) -> Result<u64, Box<dyn Error>> {
     let source = TraceSource::File(Box::new(File::open(file)?));
     let mut trace = scrubjay_trace::open(vec![Input { name: file.to_owned(), source }], OpenOptions::default())?;
     let mut rows = 0;

@@ -62,16 +62,16 @@ impl fmt::Display for Compression {
 pub fn decompressed(mut source: Stream) -> io::Result<(Stream, Option<Compression>)> {
     let head = head(&mut source, MAGIC_BYTES)?;
     let compression = Compression::of(&head);
-    let whole: Stream = Box::new(Cursor::new(head).chain(source));
+    let stream: Stream = Box::new(Cursor::new(head).chain(source));
     let Some(compression) = compression else {
-        return Ok((whole, None));
+        return Ok((stream, None));
     };
-    let whole = BufReader::with_capacity(BLOCK_BYTES, whole);
+    let stream = BufReader::with_capacity(BLOCK_BYTES, stream);
     let decoder: Stream = match compression {
-        Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(whole)),
-        Compression::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(whole)),
-        Compression::Xz => Box::new(lzma_rust2::XzReader::new_mem_limit(whole, true, XZ_KIB_MAX)),
-        Compression::Zstd => Box::new(zstd::Decoder::with_buffer(whole)?),
+        Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(stream)),
+        Compression::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(stream)),
+        Compression::Xz => Box::new(lzma_rust2::XzReader::new_mem_limit(stream, true, XZ_KIB_MAX)),
+        Compression::Zstd => Box::new(zstd::Decoder::with_buffer(stream)?),
     };
     Ok((Box::new(NamedDecoder { decoder, compression }), Some(compression)))
 }
@@ -151,37 +151,37 @@ mod tests {
     }
 
     #[test]
-    fn members_are_read_through() {
+    fn concatenated_members_are_read_as_one() {
         for compression in ALL {
             let (first, second) = (text(), b"the end".to_vec());
             let mut data = compress(compression, &first);
             data.extend(compress(compression, &second));
-            let (decoded, told) = read(data);
-            assert_eq!((decoded.unwrap(), told), ([first, second].concat(), Some(compression)));
+            let (decoded, recognised) = read(data);
+            assert_eq!((decoded.unwrap(), recognised), ([first, second].concat(), Some(compression)));
         }
     }
 
     #[test]
-    fn nothing_compressed_is_nothing() {
+    fn empty_data_compressed_are_read_as_empty() {
         for compression in ALL {
-            let (decoded, told) = read(compress(compression, b""));
-            assert_eq!((decoded.unwrap(), told), (Vec::new(), Some(compression)));
+            let (decoded, recognised) = read(compress(compression, b""));
+            assert_eq!((decoded.unwrap(), recognised), (Vec::new(), Some(compression)));
         }
     }
 
     #[test]
-    fn what_is_cut_off_says_so() {
+    fn the_error_names_data_that_are_cut_off() {
         for compression in ALL {
-            let whole = compress(compression, &text());
-            for length in [12, 20, whole.len() / 2, whole.len() - 5, whole.len() - 1] {
-                let error = read(whole[..length].to_vec()).0.map(|data| data.len()).expect_err("cut off");
+            let complete = compress(compression, &text());
+            for length in [12, 20, complete.len() / 2, complete.len() - 5, complete.len() - 1] {
+                let error = read(complete[..length].to_vec()).0.map(|data| data.len()).expect_err("cut off");
                 assert_eq!(error.to_string(), format!("the {compression} data is cut off"), "at {length}");
             }
         }
     }
 
     #[test]
-    fn what_is_damaged_is_no_data() {
+    fn damaged_data_are_an_error() {
         for compression in ALL {
             let mut data = compress(compression, &text());
             let middle = data.len() / 2;
@@ -194,10 +194,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_compressed_stays() {
+    fn data_that_are_not_compressed_are_unchanged() {
         for data in [&b""[..], b"B", b"BZh9 is a host name", b"\x1f\x8b", b"1,2,3\n4,5,6\n"] {
-            let (decoded, told) = read(data.to_vec());
-            assert_eq!((decoded.unwrap(), told), (data.to_vec(), None));
+            let (decoded, recognised) = read(data.to_vec());
+            assert_eq!((decoded.unwrap(), recognised), (data.to_vec(), None));
         }
     }
 }

@@ -20,7 +20,7 @@ use std::ops::Range;
 /// sorts, and one batch.
 pub const DISORDER_MAX: usize = 2 * WINDOW + (64 << 10);
 /// The formats whose lines mean the same in any context.
-const LINES_ALONE: [&str; 3] = ["msr", "alibaba", "tencent"];
+const INDEPENDENT_LINES: [&str; 3] = ["msr", "alibaba", "tencent"];
 /// The number of bytes read to find the time at a place in the file.
 const SAMPLE_BYTES: usize = 64 << 10;
 /// The size of the blocks in which lines are counted, in bytes.
@@ -39,7 +39,7 @@ pub struct TracePart {
 
 /// Whether a plain file of this format can be cut.
 pub fn is_possible(format: &Format) -> bool {
-    LINES_ALONE.contains(&format.name) && matches!(format.open, FormatOpener::Stream(_))
+    INDEPENDENT_LINES.contains(&format.name) && matches!(format.open, FormatOpener::Stream(_))
 }
 
 /// Cuts a file of `length` bytes into at most `parts` parts of about equal bytes, in order; together they contain each
@@ -119,9 +119,9 @@ impl Cutter<'_> {
     /// The least and the greatest arrival in a few lines from `place` on; `None`: there are no records.
     fn times(&mut self, place: u64) -> Result<Option<Range<Nanos>>, InputError> {
         let mut lines = self.read(place, SAMPLE_BYTES).map_err(|error| self.failed(error))?;
-        let whole = lines.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+        let complete = lines.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
         if place + (lines.len() as u64) < self.length {
-            lines.truncate(whole);
+            lines.truncate(complete);
         }
         if lines.is_empty() {
             return Ok(None);
@@ -144,33 +144,33 @@ impl Cutter<'_> {
 
     /// The beginning of the line after `count` line ends from `place` on.
     fn lines_after(&mut self, place: u64, count: usize) -> Result<u64, InputError> {
-        let (mut at, mut left) = (place, count);
-        while left > 0 && at < self.length {
+        let (mut at, mut remaining) = (place, count);
+        while remaining > 0 && at < self.length {
             let block = self.read(at, BLOCK_BYTES).map_err(|error| self.failed(error))?;
             if block.is_empty() {
                 break;
             }
             for (index, _) in block.iter().enumerate().filter(|(_, byte)| **byte == b'\n') {
-                left -= 1;
-                if left == 0 {
+                remaining -= 1;
+                if remaining == 0 {
                     return Ok(at + index as u64 + 1);
                 }
             }
             at += block.len() as u64;
         }
-        Ok(if left == 0 { at } else { self.length })
+        Ok(if remaining == 0 { at } else { self.length })
     }
 
     /// The beginning of the line `count` lines before the one at `place`; zero if there are fewer.
     fn lines_before(&mut self, place: u64, count: usize) -> Result<u64, InputError> {
         // One more, because the line end directly before `place` does not count.
-        let (mut end, mut left) = (place, count + 1);
+        let (mut end, mut remaining) = (place, count + 1);
         while end > 0 {
             let start = end.saturating_sub(BLOCK_BYTES as u64);
             let block = self.read(start, (end - start) as usize).map_err(|error| self.failed(error))?;
             for (index, _) in block.iter().enumerate().rev().filter(|(_, byte)| **byte == b'\n') {
-                left -= 1;
-                if left == 0 {
+                remaining -= 1;
+                if remaining == 0 {
                     return Ok(start + index as u64 + 1);
                 }
             }
@@ -228,7 +228,7 @@ mod tests {
                 times.chunks_mut(disorder).filter(|block| (block[0] ^ seed) % 3 == 0).for_each(<[u64]>::reverse);
             }
             let text: String = times.iter().map(|time| format!("{time},usr,0,Read,{},512,10\n", time % 4096 * 512)).collect();
-            let whole = read(text.as_bytes());
+            let expected = read(text.as_bytes());
             let mut file = Cursor::new(text.as_bytes().to_vec());
             let cuts = cut(&mut file, text.len() as u64, options(), parts, disorder).unwrap();
             let mut joined = Vec::new();
@@ -237,8 +237,8 @@ mod tests {
                 let wanted = |record: &Record| record.arrival >= part.from && part.until.is_none_or(|until| record.arrival < until);
                 joined.extend(read(bytes).into_iter().filter(wanted));
             }
-            prop_assert_eq!(joined.len(), whole.len());
-            prop_assert!(joined == whole, "{:?}", cuts);
+            prop_assert_eq!(joined.len(), expected.len());
+            prop_assert!(joined == expected, "{:?}", cuts);
         }
     }
 

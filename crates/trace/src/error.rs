@@ -77,8 +77,8 @@ pub enum TraceError {
 }
 
 impl TraceError {
-    /// The error of record number `record`, which arrives `behind` before a record already passed on.
-    pub fn out_of_order(record: u64, behind: Nanos, window: usize) -> TraceError {
-        TraceError::OutOfOrder { record, behind_seconds: behind.as_secs_f64(), window }
+    /// The error of record number `record`, which arrives `lateness` before a record already passed on.
+    pub fn out_of_order(record: u64, lateness: Nanos, window: usize) -> TraceError {
+        TraceError::OutOfOrder { record, behind_seconds: lateness.as_secs_f64(), window }
     }
 }

@@ -3,7 +3,7 @@
 /// The number of lines examined.
 const LINES: usize = 16;
 /// Files that are no traces but are sometimes given as such: the magic bytes, their offset, and what to do.
-const OTHERS: &[(&[u8], usize, &str)] = &[
+const OTHER_FILES: &[(&[u8], usize, &str)] = &[
     (b"ustar", 257, "a tar archive: unpack it first"),
     (b"PK\x03\x04", 0, "a zip archive: unpack it first"),
     (b"7z\xbc\xaf\x27\x1c", 0, "a 7z archive: unpack it first"),
@@ -18,10 +18,11 @@ const OTHERS: &[(&[u8], usize, &str)] = &[
 const SEPARATORS: [(u8, &str); 4] = [(b'\t', "tabs"), (b',', "commas"), (b';', "semicolons"), (b'|', "bars")];
 
 /// What `head`, the beginning of a file, looks like.
-pub(crate) fn looks(head: &[u8]) -> String {
-    let is = |&&(magic, at, _): &&(&[u8], usize, &str)| head.get(at..).is_some_and(|rest| rest.starts_with(magic));
-    if let Some((.., what)) = OTHERS.iter().find(is) {
-        return (*what).to_owned();
+pub(crate) fn describe(head: &[u8]) -> String {
+    let has_magic =
+        |&&(magic, at, _): &&(&[u8], usize, &str)| head.get(at..).is_some_and(|rest| rest.starts_with(magic));
+    if let Some((.., description)) = OTHER_FILES.iter().find(has_magic) {
+        return (*description).to_owned();
     }
     let is_text = !head.contains(&0) && String::from_utf8_lossy(head).chars().filter(|&c| c == '\u{fffd}').count() <= 1;
     if !is_text {
@@ -52,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_trace_is_told_by_its_looks() {
+    fn data_in_no_known_format_are_described() {
         let mut tar = vec![b'a'; 512];
         tar[257..262].copy_from_slice(b"ustar");
         for (head, expected) in [
@@ -67,7 +68,7 @@ mod tests {
             (b"\x00\x01\x02", "binary data of an unknown kind"),
             ("caf\u{e9} 1".as_bytes(), "text of 2 columns separated by spaces"),
         ] {
-            assert_eq!(looks(head), expected, "{}", head.escape_ascii());
+            assert_eq!(describe(head), expected, "{}", head.escape_ascii());
         }
     }
 }

@@ -129,12 +129,12 @@ pub fn open(inputs: Vec<Input>, options: OpenOptions) -> Result<Trace, InputErro
 fn open_with(
     inputs: Vec<Input>,
     options: OpenOptions,
-    tell: impl Fn(&[u8]) -> Option<&'static Format>,
+    recognise: impl Fn(&[u8]) -> Option<&'static Format>,
 ) -> Result<Trace, InputError> {
     let names: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
     let mut opened: Vec<(String, &'static Format, TraceSource)> = Vec::with_capacity(inputs.len());
     for Input { name, source } in inputs {
-        let (format, source) = match sniff(source, &tell) {
+        let (format, source) = match sniff(source, &recognise) {
             Ok(Some(known)) => known,
             Ok(None) => return Err(InputError::Empty { name }),
             Err(error) => return Err(InputError::Trace { name, error }),
@@ -168,7 +168,7 @@ fn open_with(
 /// bytes.
 fn sniff(
     source: TraceSource,
-    tell: &impl Fn(&[u8]) -> Option<&'static Format>,
+    recognise: &impl Fn(&[u8]) -> Option<&'static Format>,
 ) -> Result<Option<(&'static Format, TraceSource)>, TraceError> {
     let (mut stream, file) = match source {
         TraceSource::Pipe(stream) => (decompressed(stream)?.0, None),
@@ -185,7 +185,7 @@ fn sniff(
     if head.is_empty() {
         return Ok(None);
     }
-    let format = tell(&head).ok_or_else(|| TraceError::UnknownFormat(guess::looks(&head)))?;
+    let format = recognise(&head).ok_or_else(|| TraceError::UnknownFormat(guess::describe(&head)))?;
     let source = match file {
         Some(file) => TraceSource::File(file),
         None => TraceSource::Pipe(Box::new(Cursor::new(head).chain(stream))),

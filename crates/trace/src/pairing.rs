@@ -48,7 +48,7 @@ pub struct Pairing {
 struct QueueSlot {
     record: Record,
     /// The number of its bytes not yet completed.
-    left: u64,
+    bytes_left: u64,
     stage: PairingStage,
 }
 
@@ -56,11 +56,11 @@ struct QueueSlot {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PairingStage {
     /// It waits for its completion.
-    Completion,
+    Waiting,
     /// It is complete, and waits for those before it.
-    Turn,
+    Complete,
     /// It was merged into one before it.
-    Nothing,
+    Merged,
 }
 
 /// The side of another request on which a request was merged.
@@ -97,33 +97,35 @@ impl Pairing {
         let number = self.first + self.queue.len() as u64;
         let lane = self.lanes.entry((record.device, record.kind)).or_default();
         lane.insert(record.offset.0, number, record.length.0);
-        self.queue.push_back(QueueSlot { record, left: record.length.0, stage: PairingStage::Completion });
+        self.queue.push_back(QueueSlot { record, bytes_left: record.length.0, stage: PairingStage::Waiting });
     }
 
     /// Merges the last queued request with this range into a waiting request on that side of it. If there are no such
     /// two, nothing happens: the trace lacks the earlier events.
     pub fn merged(&mut self, device: DeviceId, kind: RequestKind, offset: Bytes, length: Bytes, side: MergeSide) {
-        let Some((one, other)) = self.lanes.get(&(device, kind)).and_then(|lane| lane.pair(offset.0, length.0, side))
+        let Some((number, neighbour)) =
+            self.lanes.get(&(device, kind)).and_then(|lane| lane.pair(offset.0, length.0, side))
         else {
             return;
         };
         let place = |number: u64| (number - self.first) as usize;
-        let (keeps, goes) = (place(one.min(other)), place(one.max(other)));
-        let [kept, gone] = [keeps, goes].map(|place| self.queue[place].record);
+        let (kept_place, merged_place) = (place(number.min(neighbour)), place(number.max(neighbour)));
+        let [kept, merged] = [kept_place, merged_place].map(|place| self.queue[place].record);
         // Requests that are partly completed are not merged.
-        let is_whole = |place: usize| self.queue[place].left == self.queue[place].record.length.0;
-        let Some(length) = kept.length.0.checked_add(gone.length.0).filter(|_| is_whole(keeps) && is_whole(goes))
+        let is_whole = |place: usize| self.queue[place].bytes_left == self.queue[place].record.length.0;
+        let Some(length) =
+            kept.length.0.checked_add(merged.length.0).filter(|_| is_whole(kept_place) && is_whole(merged_place))
         else {
             return;
         };
-        self.forget((device, kind), (gone.offset.0, one.max(other)));
-        self.queue[goes].stage = PairingStage::Nothing;
-        self.forget((device, kind), (kept.offset.0, one.min(other)));
-        let slot = &mut self.queue[keeps];
-        slot.record.offset = kept.offset.min(gone.offset);
-        (slot.record.length, slot.left) = (Bytes(length), length);
+        self.forget((device, kind), (merged.offset.0, number.max(neighbour)));
+        self.queue[merged_place].stage = PairingStage::Merged;
+        self.forget((device, kind), (kept.offset.0, number.min(neighbour)));
+        let slot = &mut self.queue[kept_place];
+        slot.record.offset = kept.offset.min(merged.offset);
+        (slot.record.length, slot.bytes_left) = (Bytes(length), length);
         let (start, lane) = (slot.record.offset.0, self.lanes.entry((device, kind)).or_default());
-        lane.insert(start, one.min(other), length);
+        lane.insert(start, number.min(neighbour), length);
     }
 
     /// Completes the bytes from `offset` on at `time`, on the clock of the arrivals. A completion without bytes is for
@@ -148,8 +150,8 @@ impl Pairing {
 
     /// Emits everything at the end of the trace. Afterwards the pairing is as new.
     pub fn drain(&mut self, out: &mut Vec<Record>) {
-        let own = self.queue.drain(..).filter(|slot| slot.stage != PairingStage::Nothing);
-        out.extend(own.map(|slot| slot.record));
+        let emitted = self.queue.drain(..).filter(|slot| slot.stage != PairingStage::Merged);
+        out.extend(emitted.map(|slot| slot.record));
         self.lanes.clear();
         self.first = 0;
     }
@@ -157,10 +159,10 @@ impl Pairing {
     /// Subtracts completed `bytes` from a request, and marks it complete if none are left.
     fn complete_part(&mut self, lane: (DeviceId, RequestKind), key: (u64, u64), bytes: u64, time: Nanos) {
         let slot = &mut self.queue[(key.1 - self.first) as usize];
-        slot.left = slot.left.saturating_sub(bytes);
-        if slot.left == 0 {
+        slot.bytes_left = slot.bytes_left.saturating_sub(bytes);
+        if slot.bytes_left == 0 {
             slot.record.response = Some(time.since(slot.record.arrival));
-            slot.stage = PairingStage::Turn;
+            slot.stage = PairingStage::Complete;
             self.forget(lane, key);
         }
     }
@@ -170,7 +172,7 @@ impl Pairing {
         let Some(slot) = self.queue.front_mut() else {
             return;
         };
-        slot.stage = PairingStage::Turn;
+        slot.stage = PairingStage::Complete;
         let record = slot.record;
         self.forget((record.device, record.kind), (record.offset.0, self.first));
     }
@@ -185,9 +187,9 @@ impl Pairing {
     }
 
     fn emit_decided(&mut self, out: &mut Vec<Record>) {
-        while self.queue.front().is_some_and(|slot| slot.stage != PairingStage::Completion) {
-            let own = self.queue.pop_front().filter(|slot| slot.stage == PairingStage::Turn);
-            out.extend(own.map(|slot| slot.record));
+        while self.queue.front().is_some_and(|slot| slot.stage != PairingStage::Waiting) {
+            let emitted = self.queue.pop_front().filter(|slot| slot.stage == PairingStage::Complete);
+            out.extend(emitted.map(|slot| slot.record));
             self.first += 1;
         }
     }
@@ -206,9 +208,9 @@ impl WaitingRequests {
     /// The number of the last request with this range, and of the last request that it adjoins on that side.
     fn pair(&self, start: u64, length: u64, side: MergeSide) -> Option<(u64, u64)> {
         let mut same = self.waiting.range((start, 0)..=(start, u64::MAX)).rev();
-        let (&(_, number), _) = same.find(|&(_, &its_length)| its_length == length && length > 0)?;
-        let adjoins = |(&(its_start, its_number), &its_length): (&(u64, u64), &u64)| {
-            (its_start.checked_add(its_length) == Some(start) && its_length > 0).then_some(its_number)
+        let (&(_, number), _) = same.find(|&(_, &other_length)| other_length == length && length > 0)?;
+        let adjoins = |(&(other_start, other_number), &other_length): (&(u64, u64), &u64)| {
+            (other_start.checked_add(other_length) == Some(start) && other_length > 0).then_some(other_number)
         };
         let other = match side {
             MergeSide::Behind => {
@@ -217,8 +219,8 @@ impl WaitingRequests {
             }
             MergeSide::Before => {
                 let end = start.checked_add(length)?;
-                let (&(_, its_number), _) = self.waiting.range((end, 0)..=(end, u64::MAX)).next_back()?;
-                its_number
+                let (&(_, other_number), _) = self.waiting.range((end, 0)..=(end, u64::MAX)).next_back()?;
+                other_number
             }
         };
         Some((number, other))
@@ -227,7 +229,7 @@ impl WaitingRequests {
     /// The requests that a completion of this range is for, with the number of bytes of each.
     fn completed_by(&self, start: u64, length: u64) -> Vec<((u64, u64), u64)> {
         let mut same = self.waiting.range((start, 0)..=(start, u64::MAX));
-        if let Some((&key, _)) = same.find(|&(_, &its_length)| its_length == length && length > 0) {
+        if let Some((&key, _)) = same.find(|&(_, &other_length)| other_length == length && length > 0) {
             return vec![(key, length)];
         }
         let end = start.saturating_add(length);
@@ -235,8 +237,8 @@ impl WaitingRequests {
         // Requests side by side in the range: one that begins before the previous one's end has its own completion.
         let mut reached = start;
         for (&key, &length) in self.waiting.range((start, 0)..=(end, u64::MAX)) {
-            let is_of_its_kind = (length == 0) == (start == end);
-            if is_of_its_kind && key.0 >= reached && length <= end - key.0 {
+            let is_comparable = (length == 0) == (start == end);
+            if is_comparable && key.0 >= reached && length <= end - key.0 {
                 completed.push((key, length));
                 reached = key.0 + length;
             }
@@ -247,9 +249,9 @@ impl WaitingRequests {
         }
         // Requests that extend beyond it.
         for (&key, &length) in self.waiting.range((start.saturating_sub(self.longest), 0)..(end, 0)) {
-            let its_end = key.0.saturating_add(length);
-            let overlap = its_end.min(end).saturating_sub(key.0.max(start));
-            if (key.0 < start || its_end > end) && overlap > 0 && rest > 0 {
+            let request_end = key.0.saturating_add(length);
+            let overlap = request_end.min(end).saturating_sub(key.0.max(start));
+            if (key.0 < start || request_end > end) && overlap > 0 && rest > 0 {
                 let bytes = overlap.min(rest);
                 completed.push((key, bytes));
                 rest -= bytes;
@@ -288,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_completion_is_for_the_same_bytes() {
+    fn a_completion_goes_to_the_request_for_the_same_bytes() {
         assert_eq!(responses(&[(0, 8), (64, 8)], &[(64, 8), (0, 8)]), [101, 99]);
         assert_eq!(responses(&[(0, 8)], &[(8, 8), (64, 8)]), [-1]);
     }
@@ -299,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_trace_says_was_merged_is_one_request() {
+    fn requests_with_recorded_merges_are_emitted_as_one() {
         let (mut pairing, mut out) = (Pairing::default(), Vec::new());
         // The second behind the first; the fourth before the third, then both behind the first two; the fifth adjoins
         // nothing.
@@ -323,7 +325,8 @@ mod tests {
         assert!(out.is_empty(), "the first still waits");
         pairing.completed(DEVICE, RequestKind::Read, Bytes(0), Bytes(16), Nanos(60), &mut out);
         pairing.completed(DEVICE, RequestKind::Read, Bytes(16), Bytes(16), Nanos(70), &mut out);
-        let seen: Vec<_> = out.iter().map(|one| (one.arrival.0, one.offset.0, one.length.0, one.response)).collect();
+        let seen: Vec<_> =
+            out.iter().map(|record| (record.arrival.0, record.offset.0, record.length.0, record.response)).collect();
         assert_eq!(seen, [(0, 0, 32, Some(Nanos(70))), (4, 80, 8, Some(Nanos(46)))]);
         pairing.queued(request(80, 0, 8), &mut out);
         pairing.merged(DeviceId(0), RequestKind::Read, Bytes(0), Bytes(8), MergeSide::Behind);
@@ -368,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_completes_holds_up_no_more_than_the_bound() {
+    fn a_request_that_never_completes_delays_no_more_than_the_bound() {
         let (mut pairing, mut out) = (Pairing { queued_max: 4, ..Pairing::default() }, Vec::new());
         pairing.queued(request(0, 1000, 8), &mut out);
         for time in 1..=4 {
@@ -388,15 +391,15 @@ mod tests {
     proptest! {
         /// For any events, every queued request is emitted once, in order, and nothing panics at extreme offsets.
         #[test]
-        fn every_request_comes_out_once(
+        fn every_request_is_emitted_once(
             events in proptest::collection::vec((0u8..8, 0u64..40, 0u64..20, any::<bool>()), 0..300),
             queued_max in 1usize..20,
         ) {
             let (mut pairing, mut out) = (Pairing { queued_max, ..Pairing::default() }, Vec::new());
             let (mut queued, mut bytes) = (0, 0);
-            for (time, &(what, offset, length, is_far)) in events.iter().enumerate() {
+            for (time, &(event, offset, length, is_far)) in events.iter().enumerate() {
                 let (offset, time) = (if is_far { u64::MAX - offset } else { offset }, time as u64);
-                match what {
+                match event {
                     0..4 => {
                         queued += 1;
                         bytes += length;
@@ -418,7 +421,7 @@ mod tests {
 
         /// If all queued bytes are completed in pieces that do not overlap, all requests have a response.
         #[test]
-        fn all_complete_however_they_were_merged_and_split(
+        fn all_requests_complete_however_they_were_merged_and_split(
             cuts in proptest::collection::btree_set(1u64..1000, 0..30),
             pieces in proptest::collection::btree_set(1u64..1000, 0..30),
         ) {

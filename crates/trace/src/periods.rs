@@ -119,22 +119,22 @@ impl Periods {
     /// Adds `count` requests after an idle interval (zero: none), with no idle intervals between them.
     fn take(&mut self, idle: Nanos, count: u32) {
         self.requests_total += u64::from(count);
-        let mut left = count;
+        let mut remaining = count;
         if self.requests.is_empty() {
             self.begin(Nanos::ZERO);
-            left -= 1;
+            remaining -= 1;
         } else if idle > Nanos::ZERO {
             self.begin(idle);
-            left -= 1;
+            remaining -= 1;
         }
-        while left > 0 {
+        while remaining > 0 {
             let last = self.requests.last_mut().expect("there is one");
-            let more = left.min(u32::MAX - *last);
-            *last += more;
-            left -= more;
-            if left > 0 {
+            let added = remaining.min(u32::MAX - *last);
+            *last += added;
+            remaining -= added;
+            if remaining > 0 {
                 self.begin(Nanos::ZERO);
-                left -= 1;
+                remaining -= 1;
             }
         }
     }
@@ -161,8 +161,8 @@ mod tests {
     const MODEL: ServiceModel = ServiceModel { positioning: Nanos(50), per_mib: Nanos(1000) };
 
     fn records() -> impl Strategy<Value = Vec<Record>> {
-        let one = (0u64..120, proptest::option::of(0u64..400), 0u64..3, 0u8..4);
-        proptest::collection::vec(one, 1..120).prop_map(|drawn| {
+        let drawn_request = (0u64..120, proptest::option::of(0u64..400), 0u64..3, 0u8..4);
+        proptest::collection::vec(drawn_request, 1..120).prop_map(|drawn| {
             let mut arrival = 1_000;
             drawn
                 .into_iter()
@@ -194,7 +194,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_cut_anywhere_is_joined_as_if_it_never_was(
+        fn periods_of_a_trace_cut_anywhere_join_to_those_of_the_whole(
             records in records(),
             mut cuts in proptest::collection::vec(0usize..120, 0..8),
             is_recorded in any::<bool>(),
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn full_counts_begin_another_period_as_they_do_one_by_one() {
+    fn a_full_count_begins_another_period() {
         let part = |started, requests| PartPeriods {
             started: Nanos(started),
             idle: vec![0],

@@ -62,8 +62,8 @@ impl Sorter {
         } else {
             self.is_sorted = false;
             if let Some(at) = batch.iter().position(|record| record.arrival < self.passed) {
-                let behind = self.passed - batch[at].arrival;
-                return Err(TraceError::out_of_order(self.taken + at as u64 + 1, behind, self.hold_back()));
+                let lateness = self.passed - batch[at].arrival;
+                return Err(TraceError::out_of_order(self.taken + at as u64 + 1, lateness, self.hold_back()));
             }
             self.is_orderly = false;
         }
@@ -146,7 +146,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn sorts_what_lies_within_the_window(
+        fn records_within_the_window_are_sorted(
             jitter in prop::collection::vec(0u64..40, 0..600), size in 1usize..50
         ) {
             let arrivals: Vec<u64> = jitter.iter().enumerate().map(|(at, jitter)| at as u64 + jitter).collect();
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn beyond_the_window_is_an_error() {
+    fn a_record_beyond_the_window_is_an_error() {
         let mut arrivals: Vec<u64> = (0..100).map(|i| i * 1_000_000_000).collect();
         arrivals.push(500_000_000);
         assert_eq!(sort(&arrivals, 10, 100 * ORDERLY).unwrap().len(), 101, "all are still held");

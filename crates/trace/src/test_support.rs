@@ -47,7 +47,7 @@ impl Write for SharedBuffer {
 }
 
 /// Checks that nothing panics, neither on random bytes nor on `sample` with some bytes changed or its end missing.
-pub(crate) fn survives(open: fn(Stream) -> Box<dyn Reader>, looks_like: fn(&[u8]) -> bool, sample: &str) {
+pub(crate) fn assert_no_panic(open: fn(Stream) -> Box<dyn Reader>, looks_like: fn(&[u8]) -> bool, sample: &str) {
     let changes = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6);
     let mutated = (changes, any::<prop::sample::Index>()).prop_map(|(changes, end)| {
         let mut bytes = sample.as_bytes().to_vec();
@@ -73,7 +73,7 @@ pub(crate) fn survives(open: fn(Stream) -> Box<dyn Reader>, looks_like: fn(&[u8]
 }
 
 /// Texts that are no trace, or are in a format without a reader.
-pub(crate) const STRANGERS: &[&str] = &[
+pub(crate) const FOREIGN_TEXTS: &[&str] = &[
     // A line of the traces of Florida International University: time, process, name, sector, size, kind, major, minor,
     // MD5.
     "89966011 4892 syslogd 904265560 8 W 6 0 531e779ca3c3a8bb\n",
@@ -90,11 +90,11 @@ pub(crate) fn samples(name: &str) -> Vec<Vec<u8>> {
 }
 
 /// Checks that `looks_like` accepts the samples of format `name` and of no other.
-pub(crate) fn foreign(name: &str, looks_like: fn(&[u8]) -> bool) {
+pub(crate) fn assert_recognises_only(name: &str, looks_like: fn(&[u8]) -> bool) {
     for format in FORMATS {
         for sample in samples(format.name) {
             assert_eq!(looks_like(&sample), format.name == name, "{}", format.name);
         }
     }
-    assert!(!STRANGERS.iter().any(|text| looks_like(text.as_bytes())));
+    assert!(!FOREIGN_TEXTS.iter().any(|text| looks_like(text.as_bytes())));
 }

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_row() {
+    fn malformed_rows_get_the_reason() {
         for (text, reason) in [
             ("3,W,0,4096", "not five columns"),
             ("3,W,0,4096,1577808000000046,", "not five columns"),
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn others_look_otherwise() {
+    fn rows_of_other_formats_are_not_recognised() {
         assert!(looks_like(b"3,W,1234567,4096,1577808000000046\n0,R,0,512,1577808000000047\n3,W,"));
         for other in [
             "",
@@ -125,7 +125,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_panics(
+        fn no_text_makes_the_parser_panic(
             text in prop::collection::vec(any::<u8>(), 0..80),
             row in "[0-9]{0,3},[RWx],[0-9]{0,21},[0-9]{0,21},[0-9]{0,21}",
         ) {

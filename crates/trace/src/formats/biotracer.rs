@@ -83,7 +83,7 @@ impl TextFormat for BioTracer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_support::{foreign, read, survives};
+    use crate::test_support::{assert_no_panic, assert_recognises_only, read};
     use scrubjay_core::units::Bytes;
 
     const ROWS: &str = "19136520 8 4096 5 1397498441.163527 1397498441.163612 1397498441.163744 1397498441.164851\n\
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_malformed() {
+    fn lines_that_do_not_fit_are_malformed() {
         for line in [
             "10 8 4096 1 1397498442 1 1",
             "10 8 4096 1 1397498442 1 1 1397498443 9",
@@ -116,14 +116,14 @@ mod tests {
     }
 
     #[test]
-    fn it_knows_its_own() {
+    fn only_samples_of_this_format_are_recognised() {
         assert!(looks_like(ROWS.as_bytes()));
         assert!(!looks_like(b"10 8 4096 1 0.5 0.6 0.7 0.8\n"));
-        foreign("biotracer", looks_like);
+        assert_recognises_only("biotracer", looks_like);
     }
 
     #[test]
-    fn any_bytes_are_survived() {
-        survives(open, looks_like, ROWS);
+    fn no_bytes_make_the_reader_panic() {
+        assert_no_panic(open, looks_like, ROWS);
     }
 }

@@ -291,7 +291,7 @@ impl Writer for BlkparseWriter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_support::{foreign, read, survives, written};
+    use crate::test_support::{assert_no_panic, assert_recognises_only, read, written};
     use proptest::prelude::*;
 
     const SAMPLE: &str = "\
@@ -330,7 +330,7 @@ Input file s.blktrace.1 added
     }
 
     #[test]
-    fn what_was_merged_is_one_request() {
+    fn merged_requests_are_read_as_one() {
         let event = |at: u64, action: &str, range: &str| format!("8,0 1 1 0.{at:09} 7 {action} R {range} [dd]\n");
         let lines = [
             event(0, "Q", "64 + 8"),
@@ -343,13 +343,13 @@ Input file s.blktrace.1 added
             event(90, "C", "56 + 24"),
         ];
         let record_sink = read(open, lines.concat()).unwrap();
-        let [one] = record_sink.records[..] else { panic!("{:?}", record_sink.records) };
-        assert_eq!((one.arrival, one.response), (Nanos(0), Some(Nanos(90))));
-        assert_eq!((one.offset, one.length), (Bytes(56 * 512), Bytes(24 * 512)));
+        let [record] = record_sink.records[..] else { panic!("{:?}", record_sink.records) };
+        assert_eq!((record.arrival, record.response), (Nanos(0), Some(Nanos(90))));
+        assert_eq!((record.offset, record.length), (Bytes(56 * 512), Bytes(24 * 512)));
     }
 
     #[test]
-    fn what_does_not_fit_is_malformed() {
+    fn lines_that_do_not_fit_are_malformed() {
         for line in [
             "8,0 1 1 0.0 7 Q",
             "8.0 1 1 0.0 7 Q R 1 + 8 [a]",
@@ -364,7 +364,7 @@ Input file s.blktrace.1 added
     }
 
     #[test]
-    fn it_is_written_as_blkparse_prints_it() {
+    fn records_are_written_as_blkparse_prints_them() {
         let mut devices = Devices::default();
         let (disk, other) = (devices.id(b"8,0").unwrap(), devices.id(b"sdb").unwrap());
         let at = |arrival, response: Option<u64>, device, kind| {
@@ -388,14 +388,14 @@ Input file s.blktrace.1 added
     }
 
     #[test]
-    fn it_knows_its_own() {
+    fn only_samples_of_this_format_are_recognised() {
         assert!(looks_like(SAMPLE.as_bytes()));
-        foreign("blkparse", looks_like);
+        assert_recognises_only("blkparse", looks_like);
     }
 
     #[test]
-    fn any_bytes_are_survived() {
-        survives(open, looks_like, SAMPLE);
+    fn no_bytes_make_the_reader_panic() {
+        assert_no_panic(open, looks_like, SAMPLE);
     }
 
     /// Requests whose ranges do not overlap while in flight: overlapping ones cannot be told apart for certain.
@@ -440,7 +440,7 @@ Input file s.blktrace.1 added
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_again(records in records()) {
+        fn written_records_are_read_back(records in records()) {
             let mut devices = Devices::default();
             for name in ["8,0", "259,3", "0,77"] {
                 devices.id(name.as_bytes()).unwrap();

@@ -61,8 +61,8 @@ pub(super) fn looks_like(head: &[u8]) -> bool {
 /// A reader of the files of all CPUs.
 pub(super) fn open(sources: Vec<Stream>) -> Box<dyn Reader> {
     Box::new(Blktrace {
-        ahead: BinaryHeap::new(),
-        behind: (0..sources.len()).collect(),
+        by_next_event: BinaryHeap::new(),
+        unread: (0..sources.len()).collect(),
         cpus: sources.into_iter().map(BlktraceCpu::new).collect(),
         began: None,
         ids: HashMap::new(),
@@ -221,9 +221,9 @@ fn kind(categories: u32, length: u64) -> Option<RequestKind> {
 struct Blktrace {
     cpus: Vec<BlktraceCpu>,
     /// CPUs by the time of their next event, the earliest first.
-    ahead: BinaryHeap<Reverse<(Nanos, usize)>>,
+    by_next_event: BinaryHeap<Reverse<(Nanos, usize)>>,
     /// CPUs whose next event has not been read.
-    behind: Vec<usize>,
+    unread: Vec<usize>,
     /// The time of the first event.
     began: Option<Nanos>,
     ids: HashMap<u32, DeviceId>,
@@ -239,12 +239,12 @@ impl Reader for Blktrace {
         let mut steps = BATCH;
         let before = sink.records.len();
         while self.look_ahead(&mut steps, sink)? {
-            let Some(Reverse((_, cpu))) = self.ahead.pop() else {
+            let Some(Reverse((_, cpu))) = self.by_next_event.pop() else {
                 self.pairing.drain(&mut sink.records);
                 self.is_ended = true;
                 break;
             };
-            self.behind.push(cpu);
+            self.unread.push(cpu);
             if let Some(event) = self.cpus[cpu].next.take() {
                 self.take(event, sink)?;
             }
@@ -258,15 +258,15 @@ impl Reader for Blktrace {
 impl Blktrace {
     /// Reads the next event of every CPU, because only then is the earliest known. False: it takes more steps.
     fn look_ahead(&mut self, steps: &mut usize, sink: &mut RecordSink) -> Result<bool, TraceError> {
-        while let Some(&number) = self.behind.last() {
+        while let Some(&number) = self.unread.last() {
             let cpu = &mut self.cpus[number];
             cpu.advance(steps, sink)?;
             if let Some(event) = cpu.next {
-                self.ahead.push(Reverse((event.time, number)));
+                self.by_next_event.push(Reverse((event.time, number)));
             } else if !cpu.is_ended {
                 return Ok(false);
             }
-            self.behind.pop();
+            self.unread.pop();
         }
         Ok(true)
     }
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_are_told_by_categories() {
+    fn the_kind_follows_from_the_categories() {
         let kinds = [READ | FLUSH, WRITE | FLUSH, WRITE | DISCARD, WRITE | 8].map(|categories| kind(categories, 4096));
         assert_eq!(
             kinds,
@@ -394,24 +394,24 @@ mod tests {
     #[test]
     fn a_last_event_cut_off_is_malformed_and_a_bad_magic_corrupt() {
         let mut bytes: Vec<u8> = (0..200).flat_map(|i| little(i, i, Q_READ)).collect();
-        let whole = bytes.len();
+        let complete = bytes.len();
         bytes.extend(&encode(Endian::Little, 0, 0, 0, Q_READ, SDA, 10)[..50]);
         let (sink, end) = read(vec![bytes.clone()]);
         end.unwrap();
         assert_eq!((sink.understood, sink.malformed.count), (200, 1));
         bytes.extend([0; 100]);
         let (_, end) = read(vec![bytes]);
-        assert_eq!(end.unwrap_err().to_string(), format!("byte {}: no event of blktrace begins here", whole + 58));
+        assert_eq!(end.unwrap_err().to_string(), format!("byte {}: no event of blktrace begins here", complete + 58));
         let mixed = [little(0, 0, Q_READ), encode(Endian::Big, 1, 0, 0, Q_READ, SDA, 0)].concat();
         assert!(matches!(read(vec![mixed]).1, Err(TraceError::Corrupt { place: SourcePlace::Byte(48), .. })));
     }
 
     #[test]
-    fn it_is_told_by_two_magics() {
-        let one = encode(Endian::Big, 0, 0, 0, Q_READ, SDA, 5);
-        assert!(looks_like(&one) && looks_like(&[one.clone(), one.clone()].concat()));
-        assert!(!looks_like(&[one.clone(), vec![0; 48]].concat()));
-        assert!(!looks_like(&one[..40]) && !looks_like(b"") && !looks_like(b"PAR1"));
+    fn a_trace_is_recognised_by_two_magics() {
+        let encoded = encode(Endian::Big, 0, 0, 0, Q_READ, SDA, 5);
+        assert!(looks_like(&encoded) && looks_like(&[encoded.clone(), encoded.clone()].concat()));
+        assert!(!looks_like(&[encoded.clone(), vec![0; 48]].concat()));
+        assert!(!looks_like(&encoded[..40]) && !looks_like(b"") && !looks_like(b"PAR1"));
     }
 
     #[test]
@@ -430,7 +430,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn random_bytes_end(mut files in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..500), 0..4)) {
+        fn reading_random_bytes_ends(
+            mut files in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..500), 0..4),
+        ) {
             if let Some(bytes) = files.first_mut().filter(|bytes| bytes.len() >= 4) {
                 bytes[..4].copy_from_slice(&(MAGIC | VERSION).to_le_bytes());
             }
@@ -441,7 +443,7 @@ mod tests {
         }
 
         #[test]
-        fn mutated_bytes_end(changes in proptest::collection::vec((any::<usize>(), any::<u8>()), 1..20)) {
+        fn reading_mutated_bytes_ends(changes in proptest::collection::vec((any::<usize>(), any::<u8>()), 1..20)) {
             let events = (0..40).map(|i| little(i * 10, i / 2 * 8, if i % 2 == 0 { Q_READ } else { C_READ }));
             let mut bytes = events.collect::<Vec<_>>().concat();
             for (at, byte) in changes {

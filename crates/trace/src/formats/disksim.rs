@@ -94,7 +94,7 @@ impl TextFormat for Simulator {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_support::{foreign, read, survives};
+    use crate::test_support::{assert_no_panic, assert_recognises_only, read};
     use scrubjay_core::units::Bytes;
 
     const DISKSIM: &str = "0.125000 0 1000 8 1\n1.25\t12 2000 16 a\n   3 0 7 1 b\n";
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_malformed() {
+    fn lines_that_do_not_fit_are_malformed() {
         let is_malformed = |mut format: Simulator, line: &str| {
             matches!(format.line(line.as_bytes(), &mut Devices::default()), TextLine::Malformed(_))
         };
@@ -134,18 +134,18 @@ mod tests {
     }
 
     #[test]
-    fn they_know_their_own() {
+    fn each_format_recognises_only_its_own_samples() {
         assert!(looks_like_disksim(DISKSIM.as_bytes()));
         assert!(looks_like_mqsim(MQSIM.as_bytes()));
         assert!(looks_like_disksim(b"1 0 1 8 1\n2.5 0 1 8 0\n"), "decimals anywhere");
         assert!(looks_like_disksim(b"1 0 1 8 1\n2 0 1 8 2\n"), "flags other than 0 and 1");
-        foreign("disksim", looks_like_disksim);
-        foreign("mqsim", looks_like_mqsim);
+        assert_recognises_only("disksim", looks_like_disksim);
+        assert_recognises_only("mqsim", looks_like_mqsim);
     }
 
     #[test]
-    fn any_bytes_are_survived() {
-        survives(open_disksim, looks_like_disksim, DISKSIM);
-        survives(open_mqsim, looks_like_mqsim, MQSIM);
+    fn no_bytes_make_the_readers_panic() {
+        assert_no_panic(open_disksim, looks_like_disksim, DISKSIM);
+        assert_no_panic(open_mqsim, looks_like_mqsim, MQSIM);
     }
 }

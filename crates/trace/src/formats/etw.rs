@@ -91,7 +91,7 @@ impl TextFormat for Etw {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_support::{foreign, read, survives};
+    use crate::test_support::{assert_no_panic, assert_recognises_only, read};
     use scrubjay_core::units::{Bytes, Nanos};
 
     const SAMPLE: &str = "BeginHeader\r
@@ -116,7 +116,7 @@ OS Version: 6.0.6001, Trace Start: 2008-02-21, Machine: any\r
     }
 
     #[test]
-    fn what_does_not_fit_is_malformed() {
+    fn lines_that_do_not_fit_are_malformed() {
         for line in [
             "DiskRead, 1",
             "DiskRead, 1, p, 2, 0x0, 0xffffffffffffffff, 0x1, 1, 0, 0x0",
@@ -132,14 +132,14 @@ OS Version: 6.0.6001, Trace Start: 2008-02-21, Machine: any\r
     }
 
     #[test]
-    fn it_knows_its_own() {
+    fn only_samples_of_this_format_are_recognised() {
         assert!(looks_like(SAMPLE.as_bytes()));
         assert!(looks_like(b"DiskRead, 1, p, 2, 0x0, 0x0, 0x1, 1, 0, 0x0\n"));
-        foreign("etw", looks_like);
+        assert_recognises_only("etw", looks_like);
     }
 
     #[test]
-    fn any_bytes_are_survived() {
-        survives(open, looks_like, SAMPLE);
+    fn no_bytes_make_the_reader_panic() {
+        assert_no_panic(open, looks_like, SAMPLE);
     }
 }

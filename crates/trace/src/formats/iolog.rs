@@ -225,7 +225,7 @@ fn file_name(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_support::{foreign, read, survives, written};
+    use crate::test_support::{assert_no_panic, assert_recognises_only, read, written};
     use proptest::prelude::*;
 
     const THREE: &str = "fio version 3 iolog\n1 /dev/sda add\n1 /dev/sda open\n1 /dev/sda read 0 4096\n\
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_malformed() {
+    fn lines_that_do_not_fit_are_malformed() {
         for line in ["1 a read 0", "1 a sing 0 1", "x a read 0 1", "1 a read 18446744073709551615 1", "1"] {
             let mut format = Iolog { version: Some(IologVersion::Three), waited: Nanos::ZERO };
             assert!(matches!(format.line(line.as_bytes(), &mut Devices::default()), TextLine::Malformed(_)), "{line}");
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_written_as_fio_wants_it() {
+    fn records_are_written_as_fio_reads_them() {
         let mut devices = Devices::default();
         let device = devices.id(b"disk 0").unwrap();
         let at = |micros: u64, kind, offset, length| Record {
@@ -290,17 +290,17 @@ mod tests {
     }
 
     #[test]
-    fn it_knows_its_own() {
+    fn only_samples_of_this_format_are_recognised() {
         assert!(looks_like(TWO.as_bytes()));
         assert!(looks_like(b"fio version 2 iolog\r\n"));
         assert!(!looks_like(b"fio version 20 iolog\n"));
-        foreign("iolog", looks_like);
+        assert_recognises_only("iolog", looks_like);
     }
 
     #[test]
-    fn any_bytes_are_survived() {
-        survives(open, looks_like, THREE);
-        survives(open, looks_like, TWO);
+    fn no_bytes_make_the_reader_panic() {
+        assert_no_panic(open, looks_like, THREE);
+        assert_no_panic(open, looks_like, TWO);
     }
 
     fn records() -> impl Strategy<Value = Vec<Record>> {
@@ -324,7 +324,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_again(records in records()) {
+        fn written_records_are_read_back(records in records()) {
             let mut devices = Devices::default();
             for name in ["8,0", "/dev/sdb", "disk2"] {
                 devices.id(name.as_bytes()).unwrap();

@@ -227,11 +227,11 @@ pub fn by_content(head: &[u8]) -> Option<&'static Format> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_support::{STRANGERS, samples};
+    use crate::test_support::{FOREIGN_TEXTS, samples};
     use std::collections::BTreeSet;
 
     #[test]
-    fn names_are_told_apart_and_samples_find_their_format() {
+    fn format_names_are_distinct_and_samples_find_their_format() {
         let names: BTreeSet<&str> = FORMATS.iter().map(|format| format.name).collect();
         assert_eq!(names.len(), FORMATS.len());
         let found = |bytes: &[u8]| by_content(bytes).map(|format| format.name);
@@ -240,15 +240,15 @@ mod tests {
             assert!(!samples.is_empty(), "{name}");
             assert!(samples.iter().all(|sample| found(sample) == Some(name)), "{name}");
         }
-        assert!(STRANGERS.iter().all(|text| found(text.as_bytes()).is_none()));
+        assert!(FOREIGN_TEXTS.iter().all(|text| found(text.as_bytes()).is_none()));
     }
 
     /// Writers are chosen by file name extension, so no two may share one.
     #[test]
-    fn each_ending_is_one_writers() {
+    fn each_file_extension_belongs_to_one_writer() {
         let endings: Vec<&str> =
             FORMATS.iter().filter_map(|format| format.writer).flat_map(|writer| writer.endings.to_vec()).collect();
-        let apart: BTreeSet<&&str> = endings.iter().collect();
-        assert_eq!(apart.len(), endings.len(), "{endings:?}");
+        let distinct: BTreeSet<&&str> = endings.iter().collect();
+        assert_eq!(distinct.len(), endings.len(), "{endings:?}");
     }
 }

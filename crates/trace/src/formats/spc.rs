@@ -70,7 +70,7 @@ impl TextFormat for Spc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_support::{foreign, read, survives};
+    use crate::test_support::{assert_no_panic, assert_recognises_only, read};
     use scrubjay_core::units::{Bytes, Nanos};
 
     const SAMPLE: &str = "0,303567,3584,w,0.000000\n1,55590,3072,r,0.26214\n 1 , 1 , 512 , R , 20.5 , more, of it\n";
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_malformed() {
+    fn lines_that_do_not_fit_are_malformed() {
         let wrong =
             ["0,1,2,x,0", "0,1,2,r", "0,1,2,r,-1", "-1,1,2,r,0", "0,36028797018963968,1,r,0", "0,1,2,r,18446744074"];
         for line in wrong {
@@ -99,14 +99,14 @@ mod tests {
     }
 
     #[test]
-    fn it_knows_its_own() {
+    fn only_samples_of_this_format_are_recognised() {
         assert!(looks_like(SAMPLE.as_bytes()));
         assert!(looks_like(b"0,303567,3584,w,0.000000\n1,555"));
-        foreign("spc", looks_like);
+        assert_recognises_only("spc", looks_like);
     }
 
     #[test]
-    fn any_bytes_are_survived() {
-        survives(open, looks_like, SAMPLE);
+    fn no_bytes_make_the_reader_panic() {
+        assert_no_panic(open, looks_like, SAMPLE);
     }
 }

@@ -374,10 +374,10 @@ mod tests {
         let words = [(2, 0x3ec7_cb14), (3, 1), (5, u32::MAX), (6, 512), (8, 0x1f02_6000), (11, 1), (16, 2), (17, 512)];
         let (sink, end) = read(trace(&[record(&words, 88, 7, 1)]));
         end.unwrap();
-        let only = sink.records[0];
+        let first = sink.records[0];
         assert_eq!(sink.devices.names(), ["1f0260"]);
-        assert_eq!((only.arrival, only.response), (Nanos(0x3ec7_cb14 * 1_000_000_000 + 1000), None));
-        assert_eq!(only.offset, Bytes(2 << 32 | 512));
+        assert_eq!((first.arrival, first.response), (Nanos(0x3ec7_cb14 * 1_000_000_000 + 1000), None));
+        assert_eq!(first.offset, Bytes(2 << 32 | 512));
     }
 
     #[test]
@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn impossible_sizes_are_corrupt_and_tell_where() {
+    fn impossible_sizes_are_corrupt_with_their_place() {
         for (bad, size) in [(record(&[(0, 0)], 56, 4, 1), 0), (record(&[(0, 65_540)], 56, 4, 3), 65_540)] {
             let (sink, end) = read(trace(&[version_4(1, 0, 1), bad]));
             let place = HEADER.len() + 56;
@@ -417,12 +417,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn random_bytes_end(bytes in proptest::collection::vec(any::<u8>(), 0..4000), with_header: bool) {
+        fn reading_random_bytes_ends(bytes in proptest::collection::vec(any::<u8>(), 0..4000), with_header: bool) {
             let _ = read(if with_header { trace(&[bytes]) } else { bytes });
         }
 
         #[test]
-        fn mutated_bytes_end(changes in proptest::collection::vec((any::<usize>(), any::<u8>()), 1..20)) {
+        fn reading_mutated_bytes_ends(changes in proptest::collection::vec((any::<usize>(), any::<u8>()), 1..20)) {
             let mut bytes = trace(&(0..20).map(|secs| version_4(secs, 0, 1)).collect::<Vec<_>>());
             for (at, byte) in changes {
                 let at = at % bytes.len();
@@ -434,15 +434,15 @@ mod tests {
         #[test]
         fn dates_are_those_of_the_calendar(days in 0u64..60_000) {
             // Counts the days one by one, as a wall calendar does.
-            let (mut left, mut year, mut month) = (days, 1970, 1);
+            let (mut days_left, mut year, mut month) = (days, 1970, 1);
             loop {
                 let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
                 let length = match month { 2 if is_leap => 29, 2 => 28, 4 | 6 | 9 | 11 => 30, _ => 31 };
-                if left < length { break; }
-                left -= length;
+                if days_left < length { break; }
+                days_left -= length;
                 (year, month) = if month == 12 { (year + 1, 1) } else { (year, month + 1) };
             }
-            prop_assert_eq!(days_since_1970(year, month, left + 1), days);
+            prop_assert_eq!(days_since_1970(year, month, days_left + 1), days);
         }
     }
 }

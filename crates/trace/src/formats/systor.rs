@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_row() {
+    fn malformed_rows_get_the_reason() {
         for (text, reason) in [
             ("1455592200.0,0.000385,R,4,0", "not six columns"),
             ("1455592200.0,0.000385,R,4,0,512,", "not six columns"),
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn others_look_otherwise() {
+    fn rows_of_other_formats_are_not_recognised() {
         let row = "1455592200.033279000,0.000385000,R,4,65536,4096\n1455592200.1,,,4,0,0\n";
         assert!(looks_like(row.as_bytes()));
         assert!(looks_like(format!("{HEADER}{row}14").as_bytes()));
@@ -131,7 +131,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_panics(
+        fn no_text_makes_the_parser_panic(
             text in prop::collection::vec(any::<u8>(), 0..80),
             row in "[0-9.]{0,21},[0-9.]{0,21},[RWx]?,[0-9]{0,2},[0-9]{0,21},[0-9]{0,21}",
         ) {

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_row() {
+    fn malformed_rows_get_the_reason() {
         for (text, reason) in [
             ("1538323200,12910952,128,0", "not five columns"),
             ("1538323200,12910952,128,0,1063,1", "not five columns"),
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn others_look_otherwise() {
+    fn rows_of_other_formats_are_not_recognised() {
         assert!(looks_like(b"1538323200,12910952,128,0,1063\n1538323199,6338688,8,1,1360\r\n15383"));
         for other in [
             "",
@@ -129,7 +129,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_panics(
+        fn no_text_makes_the_parser_panic(
             text in prop::collection::vec(any::<u8>(), 0..80),
             row in "[0-9]{0,21},[0-9]{0,21},[0-9]{0,21},[012],[0-9]{0,5}",
         ) {

@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn other_files_are_not_taken_for_it() {
+    fn other_files_are_not_taken_for_vscsi_traces() {
         let mut parquet = b"PAR1".to_vec();
         parquet.extend([0x15, 0x04, 0x15, 0x80, 0x01, 0x15].repeat(200));
         let text: Vec<u8> =
@@ -290,7 +290,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn random_bytes_end(bytes in proptest::collection::vec(any::<u8>(), 0..2000)) {
+        fn reading_random_bytes_ends(bytes in proptest::collection::vec(any::<u8>(), 0..2000)) {
             prop_assert!(!looks_like(&bytes));
             let _ = read(bytes.clone());
             for version in [VscsiVersion::One, VscsiVersion::Two] {
@@ -299,7 +299,10 @@ mod tests {
         }
 
         #[test]
-        fn mutated_bytes_end(changes in proptest::collection::vec((any::<usize>(), any::<u8>()), 1..20), is_two: bool) {
+        fn reading_mutated_bytes_ends(
+            changes in proptest::collection::vec((any::<usize>(), any::<u8>()), 1..20),
+            is_two: bool,
+        ) {
             let mut bytes = trace(if is_two { VscsiVersion::Two } else { VscsiVersion::One }, 40);
             for (at, byte) in changes {
                 let at = at % bytes.len();

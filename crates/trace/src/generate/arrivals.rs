@@ -23,10 +23,10 @@ pub(super) struct Arrivals {
     zero: Nanos,
     end: Nanos,
     /// The requests left in this burst.
-    in_burst: u64,
+    left_in_burst: u64,
     is_begun: bool,
     /// The rounding error carried over from the lengths of bursts so far.
-    owed: f64,
+    rounding_error: f64,
     /// The gaps between bursts that are left.
     gaps_left: u64,
     gaps: Option<Gaps>,
@@ -71,8 +71,9 @@ impl Arrivals {
         let bursts = curves.bursts.as_ref().map(|curve| (curve.clone(), Deck::new(counts.bursts)));
         let (now, zero) = (Nanos::ZERO, Nanos::ZERO);
         let end = Nanos::from_secs_f64(hours * 3600.0);
-        let (in_burst, is_begun, owed, gaps_left) = (0, false, 0.0, u64::MAX);
-        let mut arrivals = Arrivals { rng, now, zero, end, in_burst, is_begun, owed, gaps_left, gaps, within, bursts };
+        let (left_in_burst, is_begun, rounding_error, gaps_left) = (0, false, 0.0, u64::MAX);
+        let mut arrivals =
+            Arrivals { rng, now, zero, end, left_in_burst, is_begun, rounding_error, gaps_left, gaps, within, bursts };
         let originals = hours / model.hours();
         if originals >= WHOLE_FROM && counts.long > 0 {
             arrivals.gaps_left = (counts.bursts as f64 * originals).round() as u64 - 1;
@@ -101,25 +102,25 @@ impl Arrivals {
             }
         }
         // The request just passed is the first of the stretch, so it is generated again.
-        self.in_burst += 1;
+        self.left_in_burst += 1;
         self.is_begun = false;
     }
 
     /// Advances to the next arrival in the model's clock; `None`: there are no more.
     fn step(&mut self) -> Option<()> {
-        if self.in_burst == 0 {
+        if self.left_in_burst == 0 {
             if self.is_begun {
                 self.gaps_left = self.gaps_left.checked_sub(1)?;
                 let gap = self.gaps.as_mut()?.next(self.now, &mut self.rng);
                 self.pass(gap);
             }
-            self.in_burst = self.burst();
+            self.left_in_burst = self.burst();
         } else if self.is_begun {
             let gap = self.within.as_mut().map_or(0.0, |within| within.next(&mut self.rng));
             self.pass(gap);
         }
         self.is_begun = true;
-        self.in_burst -= 1;
+        self.left_in_burst -= 1;
         Some(())
     }
 
@@ -133,9 +134,9 @@ impl Arrivals {
             return if self.gaps.is_some() { 1 } else { u64::MAX };
         };
         let card = deck.deal(self.rng.uniform());
-        let wanted = curve.value(card, deck.cards()) + self.owed;
+        let wanted = curve.value(card, deck.cards()) + self.rounding_error;
         let length = wanted.round().max(1.0);
-        self.owed = wanted - length;
+        self.rounding_error = wanted - length;
         length as u64
     }
 }

@@ -29,7 +29,7 @@ pub(super) struct ContentModel {
 #[derive(Clone, Debug)]
 struct LengthShares {
     sizes: Vec<u64>,
-    up_to: Vec<f64>,
+    cumulative_shares: Vec<f64>,
 }
 
 impl ContentModel {
@@ -99,16 +99,16 @@ impl LengthShares {
     fn new(sizes: &[(u64, f64)]) -> LengthShares {
         let total: f64 = sizes.iter().map(|(_, weight)| weight).sum();
         let mut sum = 0.0;
-        let up_to = sizes.iter().map(|(_, weight)| {
+        let cumulative_shares = sizes.iter().map(|(_, weight)| {
             sum += weight / total;
             sum
         });
-        let up_to = up_to.collect();
-        LengthShares { sizes: sizes.iter().map(|&(size, _)| size).collect(), up_to }
+        let cumulative_shares = cumulative_shares.collect();
+        LengthShares { sizes: sizes.iter().map(|&(size, _)| size).collect(), cumulative_shares }
     }
 
     fn at(&self, rank: f64) -> u64 {
-        let index = self.up_to.partition_point(|&up_to| up_to <= rank);
+        let index = self.cumulative_shares.partition_point(|&share| share <= rank);
         self.sizes[index.min(self.sizes.len() - 1)]
     }
 }

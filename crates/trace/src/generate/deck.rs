@@ -9,13 +9,13 @@ pub(super) struct Deck {
     /// A bit for each card not yet dealt.
     words: Vec<u64>,
     cards: u64,
-    left: u64,
+    cards_left: u64,
 }
 
 impl Deck {
     /// A deck of `cards` cards, limited to 1..=2^24.
     pub(super) fn new(cards: u64) -> Deck {
-        let mut deck = Deck { words: Vec::new(), cards: cards.clamp(1, CARDS_MAX), left: 0 };
+        let mut deck = Deck { words: Vec::new(), cards: cards.clamp(1, CARDS_MAX), cards_left: 0 };
         deck.refill();
         deck
     }
@@ -27,10 +27,10 @@ impl Deck {
 
     /// Deals the card nearest to a rank in 0..=1. After the last card the deck is full again.
     pub(super) fn deal(&mut self, rank: f64) -> u64 {
-        let wished = ((rank * self.cards as f64) as u64).min(self.cards - 1);
-        let card = match (self.up(wished), self.down(wished)) {
+        let wanted = ((rank * self.cards as f64) as u64).min(self.cards - 1);
+        let card = match (self.nearest_above(wanted), self.nearest_below(wanted)) {
             (Some(up), Some(down)) => {
-                if up - wished <= wished - down {
+                if up - wanted <= wanted - down {
                     up
                 } else {
                     down
@@ -40,8 +40,8 @@ impl Deck {
             (None, None) => unreachable!("a deck is never empty"),
         };
         self.words[(card / 64) as usize] &= !(1 << (card % 64));
-        self.left -= 1;
-        if self.left == 0 {
+        self.cards_left -= 1;
+        if self.cards_left == 0 {
             self.refill();
         }
         card
@@ -53,11 +53,11 @@ impl Deck {
         if let (Some(last), 1..) = (self.words.last_mut(), self.cards % 64) {
             *last = (1 << (self.cards % 64)) - 1;
         }
-        self.left = self.cards;
+        self.cards_left = self.cards;
     }
 
     /// The lowest card left from `card` on.
-    fn up(&self, card: u64) -> Option<u64> {
+    fn nearest_above(&self, card: u64) -> Option<u64> {
         let word = (card / 64) as usize;
         let first = self.words[word] & (u64::MAX << (card % 64));
         let (index, bits) = std::iter::once((word, first))
@@ -67,7 +67,7 @@ impl Deck {
     }
 
     /// The highest card left up to `card`.
-    fn down(&self, card: u64) -> Option<u64> {
+    fn nearest_below(&self, card: u64) -> Option<u64> {
         let word = (card / 64) as usize;
         let first = self.words[word] & (u64::MAX >> (63 - card % 64));
         let (index, bits) = std::iter::once((word, first))

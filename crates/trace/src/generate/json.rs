@@ -189,7 +189,7 @@ mod tests {
         "n": 1000, "span_h": 0.5, "iat_s_q": [0.001, 0.01, 0.5, 30, 200] } } }"#;
 
     #[test]
-    fn what_is_missing_has_a_default_or_is_asked_for() {
+    fn missing_keys_have_defaults_or_are_errors() {
         let model = Model::from_json(SMALL, None).expect("enough");
         assert_eq!((model.name(), model.requests(), model.hours()), ("small", 1000, 0.5));
         let cases = [
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_beyond_counting_are_refused() {
+    fn too_many_ranks_are_refused() {
         let list = |of: fn(usize) -> f64| (0..=20_000).map(of).collect::<Vec<f64>>();
         let (ranks, gaps) = (list(|rank| rank as f64 / 200.0), list(|rank| rank as f64 / 1e7));
         let trace = json!({ "n": 1000, "span_h": 1, "iat_s_q": gaps });
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_read_the_same() {
+    fn a_written_model_is_read_back_unchanged() {
         let model = Model::from_json(SMALL, None).expect("enough");
         let again = Model::from_json(&model.to_json(), Some("small")).expect("it was just written");
         assert_eq!(again, model);

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn the_series_has_the_autocorrelation_it_was_asked_for() {
+    fn a_series_has_the_wanted_autocorrelation() {
         for acf in [[0.6, 0.5, 0.289], [0.3, 0.09, 0.002_43], [-0.2, 0.04, 0.0], [0.0; 3]] {
             let mut rng = Rng::new(3);
             let mut latent = LatentSeries::new(acf, &mut rng);

@@ -48,7 +48,7 @@ struct Hour {
     /// Its share of the gaps.
     share: f64,
     /// The sum of the shares of all hours up to its end.
-    up_to: f64,
+    cumulative_share: f64,
     shift: f64,
 }
 
@@ -57,7 +57,7 @@ impl Profile {
     /// hour.
     pub(super) fn new(hourly: &[f64], curve: &QuantileCurve, gaps_an_hour: f64) -> Profile {
         if hourly.len() < HOURS_MIN || hourly.iter().sum::<f64>() <= 0.0 {
-            let hours = vec![Hour { share: 1.0, up_to: 1.0, shift: 0.0 }];
+            let hours = vec![Hour { share: 1.0, cumulative_share: 1.0, shift: 0.0 }];
             return Profile {
                 hours,
                 deviation: 1.0,
@@ -69,10 +69,10 @@ impl Profile {
         // The share of an hour in the gaps is its share in the requests.
         let counts: Vec<f64> = whole_days(hourly).into_iter().map(|count| count.max(COUNT_MIN)).collect();
         let total: f64 = counts.iter().sum();
-        let mut up_to = 0.0;
+        let mut cumulative_share = 0.0;
         let hour = |count: &f64| {
-            up_to += count / total;
-            Hour { share: count / total, up_to, shift: 0.0 }
+            cumulative_share += count / total;
+            Hour { share: count / total, cumulative_share, shift: 0.0 }
         };
         let hours = counts.iter().map(hour).collect();
         let gaps = (gaps_an_hour * counts.len() as f64).max(1.0);
@@ -90,7 +90,7 @@ impl Profile {
     /// The number of gaps before an hour.
     pub(super) fn gaps_before(&self, hour: u64) -> u64 {
         let hour = self.hours[(hour % self.hours()) as usize];
-        ((hour.up_to - hour.share).max(0.0) * self.gaps) as u64
+        ((hour.cumulative_share - hour.share).max(0.0) * self.gaps) as u64
     }
 
     /// The autocorrelation left to the latent series: the hours account for some of it.
@@ -107,10 +107,10 @@ impl Profile {
         }
         let rounds = gaps as f64 / self.gaps;
         let place = rounds.fract();
-        let index = self.hours.partition_point(|hour| hour.up_to <= place).min(self.hours.len() - 1);
+        let index = self.hours.partition_point(|hour| hour.cumulative_share <= place).min(self.hours.len() - 1);
         let hour = self.hours[index];
-        let into = (place - (hour.up_to - hour.share)) / hour.share;
-        let late = rounds.floor() * self.hours.len() as f64 + index as f64 + into - seconds / 3600.0;
+        let share_passed = (place - (hour.cumulative_share - hour.share)) / hour.share;
+        let late = rounds.floor() * self.hours.len() as f64 + index as f64 + share_passed - seconds / 3600.0;
         let pull = PULL_MAX * late.clamp(-1.0, 1.0);
         self.ranks.below(hour.shift + pull + self.deviation * latent)
     }
@@ -118,8 +118,8 @@ impl Profile {
     /// Shifts each hour so that its gaps fill it, given the current mixture of all hours.
     fn calibrate(&mut self, curve: &QuantileCurve) {
         // An hour with one in n of the gaps has gaps n times as long as if it had all of them.
-        let whole: f64 = curve.mean() / self.hours.len() as f64;
-        let shifts: Vec<f64> = self.hours.iter().map(|hour| self.shift_for(curve, whole / hour.share)).collect();
+        let mean_of_all: f64 = curve.mean() / self.hours.len() as f64;
+        let shifts: Vec<f64> = self.hours.iter().map(|hour| self.shift_for(curve, mean_of_all / hour.share)).collect();
         let mean: f64 = self.hours.iter().zip(&shifts).map(|(hour, shift)| hour.share * shift).sum();
         let squares = self.hours.iter().zip(&shifts).map(|(hour, shift)| hour.share * (shift - mean).powi(2));
         let explained: f64 = squares.sum();
@@ -169,8 +169,8 @@ impl Profile {
 fn whole_days(hourly: &[f64]) -> Vec<f64> {
     let hours = (hourly.len() + DAY_HOURS / 2) / DAY_HOURS * DAY_HOURS;
     let same_hour = |hour: usize| {
-        let others = hourly.iter().skip(hour % DAY_HOURS).step_by(DAY_HOURS);
-        others.clone().sum::<f64>() / others.count() as f64
+        let same_hours = hourly.iter().skip(hour % DAY_HOURS).step_by(DAY_HOURS);
+        same_hours.clone().sum::<f64>() / same_hours.count() as f64
     };
     (0..hours).map(|hour| hourly.get(hour).copied().unwrap_or_else(|| same_hour(hour))).collect()
 }
@@ -188,15 +188,15 @@ mod tests {
         let profile = Profile::new(&hourly, &curve, 10.0);
         assert_eq!(
             (profile.hours(), profile.hours[71]),
-            (72, Hour { up_to: profile.hours[71].up_to, ..profile.hours[23] })
+            (72, Hour { cumulative_share: profile.hours[71].cumulative_share, ..profile.hours[23] })
         );
         let means = [3, 12].map(|hour: usize| profile.mean_at(|rank| curve.at(rank), profile.hours[hour].shift));
         assert!((means[0] / means[1] / 10.0 - 1.0).abs() < 0.1, "{means:?}");
         let gaps = |hour| profile.gaps_before(hour);
         assert!(gaps(0) == 0 && gaps(9) - gaps(8) >= 9 * (gaps(8) - gaps(7)));
         assert!(profile.rank(gaps(4), 4.0 * 3600.0, 0.0) > profile.rank(gaps(12), 12.0 * 3600.0, 0.0) + 0.2);
-        let left = profile.remaining([0.6, 0.1, -0.1]);
-        assert!(left[0] < 0.6 && left[2] == -0.1);
+        let remaining = profile.remaining([0.6, 0.1, -0.1]);
+        assert!(remaining[0] < 0.6 && remaining[2] == -0.1);
     }
 
     #[test]

@@ -36,8 +36,8 @@ impl Figures {
         let top: f64 = sorted[..sorted.len() * 15 / 100].iter().sum();
         let long: Vec<f64> = gaps.iter().copied().filter(|&gap| gap > 0.1).collect();
         let count = |x: f64| gaps.iter().filter(|&&gap| gap > x).count() as f64;
-        let share = |is: &dyn Fn(&Record) -> bool| {
-            records.iter().filter(|record| is(record)).count() as f64 / records.len() as f64
+        let share = |is_counted: &dyn Fn(&Record) -> bool| {
+            records.iter().filter(|record| is_counted(record)).count() as f64 / records.len() as f64
         };
         let sequential = records.windows(2).filter(|pair| pair[0].offset.0 + pair[0].length.0 == pair[1].offset.0);
         Figures {
@@ -57,24 +57,24 @@ impl Figures {
 
     /// The acceptance criteria of the generator.
     fn assert_like(&self, original: &Figures, seed: u64) {
-        let told = format!("seed {seed}\n{self:?}\n{original:?}");
+        let context = format!("seed {seed}\n{self:?}\n{original:?}");
         let near = |found: f64, wanted: f64, error: f64| (found - wanted).abs() <= error * wanted.abs();
-        assert!(near(self.requests, original.requests, 0.05), "requests: {told}");
-        assert!(near(self.span, original.span, 0.15), "span: {told}");
-        assert!(near(self.variation, original.variation, 0.10), "variation: {told}");
-        assert!((self.top_share - original.top_share).abs() <= 0.02, "top share: {told}");
+        assert!(near(self.requests, original.requests, 0.05), "requests: {context}");
+        assert!(near(self.span, original.span, 0.15), "span: {context}");
+        assert!(near(self.variation, original.variation, 0.10), "variation: {context}");
+        assert!((self.top_share - original.top_share).abs() <= 0.02, "top share: {context}");
         for (found, wanted) in self.longer.into_iter().zip(original.longer) {
-            assert!(near(found, wanted, 0.25), "longer: {told}");
+            assert!(near(found, wanted, 0.25), "longer: {context}");
         }
         if original.residual.is_sorted() {
-            assert!(self.residual.is_sorted(), "residual: {told}");
+            assert!(self.residual.is_sorted(), "residual: {context}");
         }
         for (found, wanted) in self.acf.into_iter().zip(original.acf) {
-            assert!((found - wanted).abs() < 0.2 && (wanted.abs() < 0.1 || found * wanted > 0.0), "acf: {told}");
+            assert!((found - wanted).abs() < 0.2 && (wanted.abs() < 0.1 || found * wanted > 0.0), "acf: {context}");
         }
-        assert!((self.read_share - original.read_share).abs() < 0.04, "reads: {told}");
-        assert!(near(self.mean_length, original.mean_length, 0.05), "length: {told}");
-        assert!((self.sequential_share - original.sequential_share).abs() < 0.02, "sequential: {told}");
+        assert!((self.read_share - original.read_share).abs() < 0.04, "reads: {context}");
+        assert!(near(self.mean_length, original.mean_length, 0.05), "length: {context}");
+        assert!((self.sequential_share - original.sequential_share).abs() < 0.02, "sequential: {context}");
     }
 }
 
@@ -195,7 +195,7 @@ fn a_stretch_has_the_rate_of_the_original() {
 }
 
 #[test]
-fn a_longer_run_is_the_original_over_again() {
+fn a_longer_run_repeats_the_original() {
     let model = Model::from_json(FIXTURE, None).expect("a good fixture");
     let figures = Figures::of(&run(&model, 2.0 * model.hours(), 1));
     assert!((figures.span / 3600.0 / model.hours() - 2.0).abs() < 0.1, "{figures:?}");

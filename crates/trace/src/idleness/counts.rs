@@ -16,7 +16,7 @@ pub struct MinuteCounts {
     first: Nanos,
     last: Nanos,
     minutes: Vec<u32>,
-    astray: u64,
+    out_of_range: u64,
 }
 
 impl MinuteCounts {
@@ -27,7 +27,7 @@ impl MinuteCounts {
         }
         let minute = (arrival.0 / MINUTE.0).saturating_sub(self.first.0 / MINUTE.0);
         if minute >= MINUTES_MAX {
-            self.astray += 1;
+            self.out_of_range += 1;
             return;
         }
         if minute as usize >= self.minutes.len() {
@@ -39,8 +39,8 @@ impl MinuteCounts {
     }
 
     /// Requests more than four years after the first; they are counted only here.
-    pub fn astray(&self) -> u64 {
-        self.astray
+    pub fn out_of_range(&self) -> u64 {
+        self.out_of_range
     }
 
     /// Whether the trace's clock counts from 1970, so that hours of the day (UTC) are known.
@@ -61,11 +61,11 @@ impl MinuteCounts {
     /// Requests in each hour of the clock, from that of the first request to that of the last; these two are partial.
     pub fn hours(&self) -> Vec<u64> {
         let mut hours = vec![0; self.minutes.len().div_ceil(60) + 1];
-        let into = (self.first.0 / MINUTE.0 % 60) as usize;
+        let offset = (self.first.0 / MINUTE.0 % 60) as usize;
         for (minute, &count) in self.minutes.iter().enumerate() {
-            hours[(into + minute) / 60] += u64::from(count);
+            hours[(offset + minute) / 60] += u64::from(count);
         }
-        hours.truncate((into + self.minutes.len()).div_ceil(60));
+        hours.truncate((offset + self.minutes.len()).div_ceil(60));
         hours
     }
 
@@ -75,7 +75,7 @@ impl MinuteCounts {
     }
 
     /// Whether the first hour begins with the trace, and whether the last ends with it, to the minute.
-    pub fn whole(&self) -> (bool, bool) {
+    pub fn has_whole_ends(&self) -> (bool, bool) {
         ((self.first.0 / MINUTE.0).is_multiple_of(60), self.last.0 / MINUTE.0 % 60 == 59)
     }
 }
@@ -92,14 +92,17 @@ mod tests {
         [119, 119, 120, 179, 240].iter().for_each(|&at| counts.add(minute(at)));
         assert_eq!((counts.minutes().len(), counts.minutes()[0], counts.minutes()[121]), (122, 2, 1));
         assert_eq!((counts.hours(), counts.first_hour()), (vec![2, 2, 0, 1], 1));
-        assert_eq!((counts.whole(), counts.absolute(), counts.span()), ((false, false), false, Nanos(121 * MINUTE.0)));
+        assert_eq!(
+            (counts.has_whole_ends(), counts.absolute(), counts.span()),
+            ((false, false), false, Nanos(121 * MINUTE.0))
+        );
     }
 
     #[test]
     fn a_wrong_time_takes_no_memory() {
         let mut counts = MinuteCounts::default();
         [Nanos(0), Nanos::MAX, Nanos(5)].iter().for_each(|&at| counts.add(at));
-        assert_eq!((counts.minutes(), counts.astray(), counts.span()), (&[2][..], 1, Nanos(5)));
+        assert_eq!((counts.minutes(), counts.out_of_range(), counts.span()), (&[2][..], 1, Nanos(5)));
         assert!(MinuteCounts::default().hours().is_empty());
     }
 }

@@ -167,18 +167,18 @@ fn lorenz_shares() -> Vec<f64> {
 fn waited(ascending: &[f64]) -> Vec<Waited> {
     let count = ascending.len();
     let total: f64 = ascending.iter().sum();
-    let (mut begin, mut left) = (0, total);
+    let (mut begin, mut remaining) = (0, total);
     let mut curve = Vec::new();
     for threshold in std::iter::once(0.0).chain(thresholds()) {
         while begin < count && ascending[begin] <= threshold {
-            left -= ascending[begin];
+            remaining -= ascending[begin];
             begin += 1;
         }
         let longer = count - begin;
         if longer == 0 {
             break;
         }
-        let residual = (left - longer as f64 * threshold).max(0.0);
+        let residual = (remaining - longer as f64 * threshold).max(0.0);
         curve.push(Waited {
             threshold,
             longer,
@@ -216,9 +216,9 @@ fn hazard(ascending: &[f64]) -> Vec<Hazard> {
 
 /// The number of intervals that ended in the bin, divided by the time that all intervals spent in it.
 fn hazard_between(ascending: &[f64], from: f64, to: f64, begin: usize, end: usize) -> Hazard {
-    let ended_there: f64 = ascending[begin..end].iter().map(|idle| idle - from).sum();
+    let time_ended: f64 = ascending[begin..end].iter().map(|idle| idle - from).sum();
     let passed = (ascending.len() - end) as f64 * (to - from);
-    Hazard { from, to, ended: end - begin, rate: (end - begin) as f64 / (ended_there + passed) }
+    Hazard { from, to, ended: end - begin, rate: (end - begin) as f64 / (time_ended + passed) }
 }
 
 #[cfg(test)]

@@ -77,7 +77,7 @@ impl Rhythm {
 
 /// The hours that the trace covers completely, and the index of the first of them.
 fn whole_hours<'a>(counts: &MinuteCounts, hours: &'a [u64]) -> (usize, &'a [u64]) {
-    let (first_whole, last_whole) = counts.whole();
+    let (first_whole, last_whole) = counts.has_whole_ends();
     let begin = usize::from(!first_whole);
     let end = hours.len().saturating_sub(usize::from(!last_whole));
     (begin, hours.get(begin..end).unwrap_or_default())
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_day_is_found_and_its_hours_are_told() {
+    fn a_daily_period_is_found_with_the_means_of_its_hours() {
         let busy_at = |hour| if (9..17).contains(&hour) { 90.0 } else { 60.0 };
         let rhythm = Rhythm::of(&arrivals(7 * 24, busy_at));
         assert_eq!((rhythm.absolute, rhythm.bin, rhythm.hours.len()), (true, Nanos(HOUR), 168));
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_trace_is_looked_at_by_the_minute() {
+    fn a_short_trace_is_analysed_by_the_minute() {
         let mut counts = MinuteCounts::default();
         let mut rng = Rng::new(1);
         for minute in 0..240u64 {
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_has_no_rhythm() {
+    fn without_requests_there_is_no_rhythm() {
         let rhythm = Rhythm::of(&MinuteCounts::default());
         assert_eq!((rhythm.candidates.len(), rhythm.best(), rhythm.hours_of_day), (0, None, [None; 24]));
     }

@@ -34,7 +34,7 @@ fn four_intervals_by_hand() {
 }
 
 #[test]
-fn nothing_can_be_studied() {
+fn a_trace_without_intervals_can_be_studied() {
     let found = study([]);
     assert_eq!((found.moments.count, found.waited.len(), found.hazard.len()), (0.0, 0, 0));
     assert_eq!((found.held_by_longest(0.15), found.after(0.1)), (0.0, None));
@@ -63,7 +63,7 @@ fn an_exponential_law_has_no_memory() {
 
 /// Pareto of shape a: the hazard is a / x, the mean residual x / (a - 1), and the longest y hold y^(1 - 1/a).
 #[test]
-fn a_pareto_law_promises_more_the_longer_it_lasted() {
+fn a_pareto_law_has_a_longer_residual_the_longer_the_wait() {
     let (mut rng, shape) = (Rng::new(12), 2.5);
     let found = study((0..200_000).map(|_| rng.pareto(0.010, shape)));
     for bin in found.hazard.iter().filter(|bin| bin.from >= 0.010 && bin.ended >= 1000) {
@@ -84,7 +84,7 @@ fn a_pareto_law_promises_more_the_longer_it_lasted() {
 }
 
 #[test]
-fn long_after_long_is_seen_in_the_logarithms() {
+fn long_intervals_after_long_ones_show_in_the_autocorrelation() {
     let mut rng = Rng::new(12);
     // Alternating runs of a hundred short and a hundred long intervals.
     let found = study((0..20_000).map(|i| rng.exponential(if i / 100 % 2 == 0 { 0.001 } else { 10.0 })));

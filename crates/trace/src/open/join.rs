@@ -17,7 +17,7 @@ const EXAMPLES_MAX: usize = 5;
 
 /// Several inputs as one.
 pub(super) struct Join {
-    strands: JoinedInputs,
+    inputs: JoinedInputs,
     order: Order,
 }
 
@@ -70,45 +70,45 @@ impl Join {
             }
             ClockOrigin::Relative => Order::Chained(Chain { current: 0, began: Nanos::ZERO, ended: Nanos::ZERO }),
         };
-        let strand = |lane| JoinedInput { lane, ids: Vec::new(), batch: Vec::new(), at: 0 };
-        let all = lanes.into_iter().map(strand).collect();
-        Join { strands: JoinedInputs { all, devices: Devices::default(), malformed: Malformed::default() }, order }
+        let input = |lane| JoinedInput { lane, ids: Vec::new(), batch: Vec::new(), at: 0 };
+        let all = lanes.into_iter().map(input).collect();
+        Join { inputs: JoinedInputs { all, devices: Devices::default(), malformed: Malformed::default() }, order }
     }
 
     /// Replaces the contents of `batch` by the next records. False: there are no more.
     pub(super) fn next(&mut self, batch: &mut Vec<Record>) -> Result<bool, InputError> {
         batch.clear();
         match &mut self.order {
-            Order::Merged(merge) => merge.next(&mut self.strands, batch)?,
-            Order::Chained(chain) => chain.next(&mut self.strands, batch)?,
+            Order::Merged(merge) => merge.next(&mut self.inputs, batch)?,
+            Order::Chained(chain) => chain.next(&mut self.inputs, batch)?,
         }
         Ok(!batch.is_empty())
     }
 
     /// All devices so far.
     pub(super) fn devices(&self) -> &Devices {
-        &self.strands.devices
+        &self.inputs.devices
     }
 
     /// The malformed records of all inputs.
     pub(super) fn malformed(&self) -> &Malformed {
-        &self.strands.malformed
+        &self.inputs.malformed
     }
 }
 
 impl Merge {
     /// Appends the earliest records of all inputs to `batch`.
-    fn next(&mut self, strands: &mut JoinedInputs, batch: &mut Vec<Record>) -> Result<(), InputError> {
+    fn next(&mut self, inputs: &mut JoinedInputs, batch: &mut Vec<Record>) -> Result<(), InputError> {
         while batch.len() < BATCH {
             let Some(Reverse((_, index))) = self.heads.pop() else { break };
-            if strands.all[index].is_used_up() {
-                if strands.refill(index)? {
-                    self.heads.push(Reverse((strands.all[index].batch[0].arrival, index)));
+            if inputs.all[index].is_used_up() {
+                if inputs.refill(index)? {
+                    self.heads.push(Reverse((inputs.all[index].batch[0].arrival, index)));
                 }
                 continue;
             }
-            let strand = &mut strands.all[index];
-            let rest = &strand.batch[strand.at..];
+            let input = &mut inputs.all[index];
+            let rest = &input.batch[input.at..];
             let rest = &rest[..rest.len().min(BATCH - batch.len())];
             // Records before the next arrival of all other inputs are passed on as a run, without comparing each.
             let run = match self.heads.peek() {
@@ -117,9 +117,9 @@ impl Merge {
             };
             let run = run.unwrap_or(rest.len());
             batch.extend_from_slice(&rest[..run]);
-            strand.at += run;
+            input.at += run;
             // A used-up input keeps the time of its last record: its next one cannot be earlier.
-            let head = strand.batch.get(strand.at).or(strand.batch.last()).expect("it had records");
+            let head = input.batch.get(input.at).or(input.batch.last()).expect("it had records");
             self.heads.push(Reverse((head.arrival, index)));
         }
         Ok(())
@@ -128,14 +128,14 @@ impl Merge {
 
 impl Chain {
     /// Replaces the empty `batch` by the next batch of the current input, or by the first batch of the input after it.
-    fn next(&mut self, strands: &mut JoinedInputs, batch: &mut Vec<Record>) -> Result<(), InputError> {
-        while self.current < strands.all.len() {
-            if !strands.refill(self.current)? {
+    fn next(&mut self, inputs: &mut JoinedInputs, batch: &mut Vec<Record>) -> Result<(), InputError> {
+        while self.current < inputs.all.len() {
+            if !inputs.refill(self.current)? {
                 self.current += 1;
                 self.began = self.ended;
                 continue;
             }
-            std::mem::swap(batch, &mut strands.all[self.current].batch);
+            std::mem::swap(batch, &mut inputs.all[self.current].batch);
             for record in batch {
                 record.arrival = record.arrival.saturating_add(self.began);
                 self.ended = self.ended.max(record.arrival.saturating_add(record.response.unwrap_or_default()));
@@ -170,10 +170,10 @@ impl JoinedInputs {
 
     /// The malformed records of all inputs together.
     fn account(&self) -> Malformed {
-        let lanes = || self.all.iter().map(|strand| &strand.lane);
+        let lanes = || self.all.iter().map(|input| &input.lane);
         let examples = lanes().flat_map(|lane| {
-            let named = |told: &Example| format!("{}: {}", lane.name(), told.excerpt);
-            lane.malformed().examples.iter().map(move |told| Example { excerpt: named(told), ..told.clone() })
+            let named = |example: &Example| format!("{}: {}", lane.name(), example.excerpt);
+            lane.malformed().examples.iter().map(move |example| Example { excerpt: named(example), ..example.clone() })
         });
         let examples = examples.take(EXAMPLES_MAX).collect();
         Malformed { count: lanes().map(|lane| lane.malformed().count).sum(), examples }

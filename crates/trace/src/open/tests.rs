@@ -198,15 +198,15 @@ fn out_of_order_names_its_input() {
 }
 
 #[test]
-fn malformed_records_of_several_inputs_are_one_account() {
+fn malformed_records_of_several_inputs_are_counted_together() {
     let lines: String = (0..200).map(|i| format!("{i} a 1\n")).collect();
     let inputs = vec![file("x", format!("#abs\n{lines}oops\n")), file("y", format!("#abs\n{lines}hm\n"))];
     let mut trace = open_all(inputs).unwrap();
     read(&mut trace).unwrap();
-    let told: Vec<(SourcePlace, &str)> =
+    let examples: Vec<(SourcePlace, &str)> =
         trace.malformed().examples.iter().map(|example| (example.place, example.excerpt.as_str())).collect();
     assert_eq!(trace.malformed().count, 2);
-    assert_eq!(told, [(SourcePlace::Line(202), "x: oops"), (SourcePlace::Line(202), "y: hm")]);
+    assert_eq!(examples, [(SourcePlace::Line(202), "x: oops"), (SourcePlace::Line(202), "y: hm")]);
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn no_records_are_no_error() {
 
 /// A file in the form of MQSim by a program that counts microseconds and bytes.
 #[test]
-fn plain_numbers_count_what_they_are_said_to() {
+fn plain_numbers_are_read_in_the_given_units() {
     let text = b"1000 0 4096 8192 1\n3000 0 0 4096 0\n";
     let trace = |options: OpenOptions| {
         let mut trace =

@@ -12,7 +12,7 @@ use scrubjay_core::units::{Bytes, Nanos};
 /// Histogram buckets per octave of all durations: 1.1 % wide.
 const RESOLUTION: u32 = 64;
 /// The number of most frequent sizes in the summary.
-const SIZES_TOLD: usize = 8;
+const SIZES_SHOWN: usize = 8;
 /// The share of the longest idle intervals whose part of the idle time is given (Amvrosiadis, Oprea & Schroeder,
 /// DSN'12, section V-A: they hold more than 80 % of it).
 const LONGEST_SHARE: f64 = 0.15;
@@ -267,7 +267,7 @@ impl TraceSummary {
         let quantile = |share| self.sizes.quantile(share);
         SizeFacts {
             mean_bytes: self.sizes.mean(),
-            most_frequent: self.sizes.most_frequent(SIZES_TOLD),
+            most_frequent: self.sizes.most_frequent(SIZES_SHOWN),
             p50: quantile(0.5),
             p90: quantile(0.9),
             p99: quantile(0.99),
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn without_responses_the_model_says_when_the_disk_is_done() {
+    fn without_responses_the_service_model_determines_the_idle_time() {
         let model = ServiceModel { positioning: Nanos(10 * MILLI), per_mib: Nanos(0) };
         let records = [
             record(0, None, RequestKind::Read, 0, 512, 0),
@@ -392,12 +392,12 @@ mod tests {
     }
 
     #[test]
-    fn nothing_and_one_request_have_figures() {
-        let nothing = facts(recorded(), &[]);
-        assert_eq!((nothing.requests, nothing.rate, nothing.read_share), (0, 0.0, 0.0));
-        assert_eq!((nothing.idle.share, nothing.gaps), (0.0, DurationSpread::default()));
-        let one = facts(recorded(), &[record(7, None, RequestKind::Discard, 0, 1 << 40, 3)]);
-        assert_eq!((one.requests, one.span_seconds, one.rate, one.bytes), (1, 0.0, 0.0, Bytes(0)));
-        assert_eq!(one.devices, [(DeviceId(3), 1)]);
+    fn no_request_and_one_request_have_figures() {
+        let empty = facts(recorded(), &[]);
+        assert_eq!((empty.requests, empty.rate, empty.read_share), (0, 0.0, 0.0));
+        assert_eq!((empty.idle.share, empty.gaps), (0.0, DurationSpread::default()));
+        let single = facts(recorded(), &[record(7, None, RequestKind::Discard, 0, 1 << 40, 3)]);
+        assert_eq!((single.requests, single.span_seconds, single.rate, single.bytes), (1, 0.0, 0.0, Bytes(0)));
+        assert_eq!(single.devices, [(DeviceId(3), 1)]);
     }
 }

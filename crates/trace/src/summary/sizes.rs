@@ -12,7 +12,7 @@ const OTHERS_MAX: usize = 4096;
 #[derive(Clone, Debug)]
 pub struct SizeTable {
     by_sectors: Vec<u64>,
-    others: BTreeMap<u64, u64>,
+    other_sizes: BTreeMap<u64, u64>,
     count: u64,
     sum: u64,
 }
@@ -28,7 +28,7 @@ pub struct SizeShare {
 
 impl Default for SizeTable {
     fn default() -> SizeTable {
-        SizeTable { by_sectors: vec![0; SECTORS_MAX as usize + 1], others: BTreeMap::new(), count: 0, sum: 0 }
+        SizeTable { by_sectors: vec![0; SECTORS_MAX as usize + 1], other_sizes: BTreeMap::new(), count: 0, sum: 0 }
     }
 }
 
@@ -45,9 +45,9 @@ impl SizeTable {
     }
 
     fn add_other(&mut self, size: u64) {
-        let known = self.others.len() < OTHERS_MAX || self.others.contains_key(&size);
+        let known = self.other_sizes.len() < OTHERS_MAX || self.other_sizes.contains_key(&size);
         let size = if known { size } else { size.checked_next_power_of_two().unwrap_or(u64::MAX) };
-        *self.others.entry(size).or_default() += 1;
+        *self.other_sizes.entry(size).or_default() += 1;
     }
 
     /// The mean size in bytes; zero if nothing was counted.
@@ -76,9 +76,9 @@ impl SizeTable {
 
     /// All sizes that occurred, in ascending order, with their counts.
     fn counts(&self) -> Vec<(u64, u64)> {
-        let whole = self.by_sectors.iter().zip(0..).map(|(&count, sectors)| (sectors * SECTOR_BYTES, count));
-        let others = self.others.iter().map(|(&size, &count)| (size, count));
-        let mut counts: Vec<_> = whole.chain(others).filter(|&(_, count)| count > 0).collect();
+        let whole_sectors = self.by_sectors.iter().zip(0..).map(|(&count, sectors)| (sectors * SECTOR_BYTES, count));
+        let other_sizes = self.other_sizes.iter().map(|(&size, &count)| (size, count));
+        let mut counts: Vec<_> = whole_sectors.chain(other_sizes).filter(|&(_, count)| count > 0).collect();
         counts.sort_unstable();
         counts
     }
@@ -101,11 +101,11 @@ mod tests {
     }
 
     #[test]
-    fn odd_sizes_without_end_take_no_memory_without_end() {
+    fn any_number_of_odd_sizes_takes_bounded_memory() {
         let mut sizes = SizeTable::default();
         (0..100_000).for_each(|odd| sizes.add(Bytes(odd * 1000 + 1)));
         sizes.add(Bytes(u64::MAX));
-        assert!(sizes.others.len() <= OTHERS_MAX + 64);
+        assert!(sizes.other_sizes.len() <= OTHERS_MAX + 64);
         assert_eq!(sizes.counts().iter().map(|(_, count)| count).sum::<u64>(), 100_001);
     }
 }

@@ -69,7 +69,7 @@ fn ordinary_rows_take_the_fast_path() {
 }
 
 #[test]
-fn what_is_no_row() {
+fn malformed_rows_get_the_reason() {
     for (line, reason) in [
         ("116444735999999999,hm,0,Read,0,512,1", "the time is before 1970"),
         ("300912176737095517,hm,0,Read,0,512,1", "the time is beyond 2554"),
@@ -147,7 +147,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_is_read_back(
+    fn written_records_are_read_back(
         times in prop::collection::vec((any::<u64>(), prop::option::of(any::<u64>())), 200),
         places in prop::collection::vec((any::<u64>(), any::<u32>(), 0usize..4, 0usize..6), 1..200),
     ) {
@@ -224,7 +224,7 @@ fn by_stream(name: &str) -> fn(Stream) -> Box<dyn Reader> {
 }
 
 #[test]
-fn others_look_otherwise() {
+fn rows_of_other_formats_are_not_recognised() {
     assert!(looks_like(ROW.repeat(3).as_bytes()));
     assert!(looks_like(format!("{ROW}{}", &ROW[..20]).as_bytes()), "the head ends in the midst of a line");
     assert!(looks_like(format!("Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\r\n{ROW}").as_bytes()));

@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_may_not_say_that_it_is_huge() {
+    fn a_page_that_claims_to_be_huge_is_refused() {
         let zeros = vec![0; PAGE_BYTES_MAX + 1];
         let zstd = zstd::bulk::compress(&zeros, 1).unwrap();
         // Snappy's data begin with the length: here 1 GiB, followed by nothing.

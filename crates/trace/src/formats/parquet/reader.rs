@@ -50,7 +50,7 @@ struct FoundColumn {
 /// The columns of a row group.
 struct RowGroup {
     /// The number of rows not yet read.
-    left: u64,
+    rows_left: u64,
     arrivals: Numbers,
     devices: Texts,
     kinds: Texts,
@@ -86,7 +86,7 @@ impl TableReader {
 
     /// The row group that holds the next rows; `None`: there are no more.
     fn group(&mut self) -> Result<Option<&mut RowGroup>> {
-        while self.group.as_ref().is_none_or(|group| group.left == 0) {
+        while self.group.as_ref().is_none_or(|group| group.rows_left == 0) {
             if self.group_next == self.metadata.num_row_groups() {
                 return Ok(None);
             }
@@ -126,7 +126,7 @@ impl Reader for TableReader {
         self.rows += rows as u64;
         self.batch = batch;
         let is_last =
-            self.group_next == self.metadata.num_row_groups() && self.group.as_ref().is_none_or(|g| g.left == 0);
+            self.group_next == self.metadata.num_row_groups() && self.group.as_ref().is_none_or(|g| g.rows_left == 0);
         sink.judge(is_last)?;
         Ok(true)
     }
@@ -157,7 +157,7 @@ impl RowGroup {
             Ok(Texts::new(pages(found)?, found.is_optional))
         };
         Ok(RowGroup {
-            left: rows,
+            rows_left: rows,
             arrivals: needed(0)?,
             devices: texts(1)?,
             kinds: texts(2)?,
@@ -169,7 +169,7 @@ impl RowGroup {
 
     /// Reads the next rows of all columns; returns their number.
     fn read(&mut self, batch: &mut RowBatch, devices: &mut Devices) -> Result<usize> {
-        let rows = self.left.min(BATCH as u64) as usize;
+        let rows = self.rows_left.min(BATCH as u64) as usize;
         self.arrivals.read(rows, &mut batch.arrivals)?;
         self.devices.read(rows, &mut batch.devices, |name| match devices.id(name) {
             Some(id) => Ok(id.0),
@@ -184,7 +184,7 @@ impl RowGroup {
             Some(responses) => responses.read(rows, &mut batch.responses)?,
             None => batch.responses.resize(rows, -1),
         }
-        self.left -= rows as u64;
+        self.rows_left -= rows as u64;
         Ok(rows)
     }
 }
@@ -234,8 +234,9 @@ impl RowBatch {
 
 /// Refuses files of a newer schema version, whose columns may have another meaning.
 fn check_version(metadata: &ParquetMetaData) -> Result<()> {
-    let told = metadata.file_metadata().key_value_metadata();
-    let version = told.into_iter().flatten().find(|pair| pair.key == SCHEMA_KEY).and_then(|pair| pair.value.as_deref());
+    let pairs = metadata.file_metadata().key_value_metadata();
+    let version =
+        pairs.into_iter().flatten().find(|pair| pair.key == SCHEMA_KEY).and_then(|pair| pair.value.as_deref());
     match version.map(str::parse::<u32>) {
         None | Some(Ok(..=SCHEMA_VERSION)) => Ok(()),
         _ => Err(ParquetError::General(format!("written by a newer version: {SCHEMA_KEY} is not {SCHEMA_VERSION}"))),
@@ -260,8 +261,8 @@ fn find(metadata: &ParquetMetaData) -> Result<[Option<FoundColumn>; 6]> {
     let schema = metadata.file_metadata().schema_descr();
     let mut places = [None; 6];
     for (place, name) in places.iter_mut().zip(COLUMNS) {
-        let is_it = |column: &&parquet::schema::types::ColumnDescPtr| column.path().parts() == [name];
-        let Some(column) = schema.columns().iter().find(is_it) else { continue };
+        let is_named = |column: &&parquet::schema::types::ColumnDescPtr| column.path().parts() == [name];
+        let Some(column) = schema.columns().iter().find(is_named) else { continue };
         let expected = if matches!(name, "device" | "kind") { Type::BYTE_ARRAY } else { Type::INT64 };
         let (actual, levels) = (column.physical_type(), column.max_def_level());
         if actual != expected || column.max_rep_level() > 0 || levels > 1 {
@@ -286,13 +287,13 @@ fn absent(column: usize) -> ParquetError {
 /// them. Callers drop whatever a panic may have left half done, so nothing unsound is seen afterwards.
 fn guarded<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| {
-        let said = said(&*panic);
-        Err(ParquetError::General(format!("not a sound table: {said}")))
+        let panic_message = panic_message(&*panic);
+        Err(ParquetError::General(format!("not a sound table: {panic_message}")))
     })
 }
 
 /// The message of a panic.
-fn said(panic: &(dyn Any + Send)) -> &str {
+fn panic_message(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it cannot be decoded")
 }

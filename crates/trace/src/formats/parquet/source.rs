@@ -100,9 +100,9 @@ pub(super) struct PageHeader {
 
 impl PageHeader {
     fn load(&self) -> io::Result<Cursor<Vec<u8>>> {
-        for most in HEADER_BYTES {
-            let mut bytes = Vec::with_capacity(most);
-            FilePart { file: self.file.clone(), at: self.at }.take(most as u64).read_to_end(&mut bytes)?;
+        for header_max in HEADER_BYTES {
+            let mut bytes = Vec::with_capacity(header_max);
+            FilePart { file: self.file.clone(), at: self.at }.take(header_max as u64).read_to_end(&mut bytes)?;
             if let Some(length) = struct_bytes(&bytes, PAGE) {
                 bytes.truncate(length);
                 return Ok(Cursor::new(bytes));

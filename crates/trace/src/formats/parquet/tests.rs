@@ -139,7 +139,7 @@ fn row_groups_follow_each_other() {
 }
 
 #[test]
-fn no_records_make_a_file_of_none() {
+fn no_records_make_a_file_without_records() {
     assert_eq!(read(write(&[], &Devices::default(), 1).unwrap()).unwrap().understood, 0);
 }
 
@@ -150,13 +150,13 @@ fn numbers_beyond_the_columns_are_refused() {
 }
 
 #[test]
-fn the_metadata_tells_version_and_clock() {
+fn the_metadata_contain_version_and_clock() {
     for (shift, expected) in [(0, "absolute"), (1_200_000_000_000_000_000, "relative")] {
         let mut records = many(10);
         records.iter_mut().for_each(|record| record.arrival.0 -= shift);
         let file = SerializedFileReader::new(Buffer::from(write(&records, &devices(), 10).unwrap())).unwrap();
-        let told = file.metadata().file_metadata().key_value_metadata().unwrap();
-        let value = |key| told.iter().find(|pair| pair.key == key).unwrap().value.clone().unwrap();
+        let pairs = file.metadata().file_metadata().key_value_metadata().unwrap();
+        let value = |key| pairs.iter().find(|pair| pair.key == key).unwrap().value.clone().unwrap();
         assert_eq!((value(SCHEMA_KEY), value(CLOCK_KEY)), ("1".to_owned(), expected.to_owned()));
     }
 }
@@ -210,7 +210,7 @@ const FOREIGN: &str = "optional int64 length; optional binary kind (UTF8); optio
                        optional int64 arrival_ns; optional binary device (UTF8);";
 
 #[test]
-fn tables_of_others_are_read_however_they_are_written() {
+fn tables_of_other_programs_are_read_in_any_encoding() {
     for (version, has_dictionary) in
         [(WriterVersion::PARQUET_1_0, true), (WriterVersion::PARQUET_1_0, false), (WriterVersion::PARQUET_2_0, true)]
     {
@@ -248,7 +248,7 @@ fn rows_without_a_number_are_malformed() {
     let mut table = Foreign::new(FOREIGN, WriterProperties::default());
     let rows = 1000;
     let numbers =
-        |odd: i64, what| Column::Numbers((0..rows).map(|row| if row == odd { what } else { Some(row) }).collect());
+        |odd: i64, cell| Column::Numbers((0..rows).map(|row| if row == odd { cell } else { Some(row) }).collect());
     let texts = |text| Column::Texts((0..rows).map(|_| Some(text)).collect());
     table.group(&[
         numbers(3, None),
@@ -259,19 +259,19 @@ fn rows_without_a_number_are_malformed() {
         texts("a"),
     ]);
     let record_sink = read(table.finish()).unwrap();
-    let told: Vec<(SourcePlace, &str)> =
-        record_sink.malformed.examples.iter().map(|told| (told.place, told.reason)).collect();
+    let examples: Vec<(SourcePlace, &str)> =
+        record_sink.malformed.examples.iter().map(|example| (example.place, example.reason)).collect();
     let expected = [
         (SourcePlace::Row(4), "length is null or negative"),
         (SourcePlace::Row(5), "offset is null or negative"),
         (SourcePlace::Row(6), "arrival_ns is null or negative"),
     ];
-    assert_eq!((record_sink.understood, told), (997, expected.to_vec()));
+    assert_eq!((record_sink.understood, examples), (997, expected.to_vec()));
     assert_eq!((record_sink.records[6].arrival, record_sink.records[6].length), (Nanos(9), Bytes(9)));
 }
 
 #[test]
-fn a_page_of_which_the_crate_panics_is_corrupt() {
+fn a_page_on_which_the_parquet_crate_panics_is_corrupt() {
     let properties = WriterProperties::builder()
         .set_dictionary_enabled(false)
         .set_column_encoding(ColumnPath::from("arrival_ns"), Encoding::DELTA_BINARY_PACKED);
@@ -292,7 +292,7 @@ fn a_page_of_which_the_crate_panics_is_corrupt() {
 }
 
 #[test]
-fn a_header_of_a_page_may_not_be_without_end() {
+fn an_endless_page_header_is_refused() {
     let sound = write(&many(100), &devices(), 100).unwrap();
     // The first field of the first page's header becomes a list of two thousand million booleans, or of texts.
     for kind in [0xf1, 0xf8] {
@@ -305,7 +305,7 @@ fn a_header_of_a_page_may_not_be_without_end() {
 }
 
 #[test]
-fn a_dictionary_may_not_say_that_it_is_huge() {
+fn a_dictionary_that_claims_to_be_huge_is_refused() {
     let mut table = Foreign::new(FOREIGN, WriterProperties::default());
     let numbers = || Column::Numbers((0..100).map(Some).collect());
     let texts = || Column::Texts(vec![Some("read"); 100]);
@@ -320,7 +320,7 @@ fn a_dictionary_may_not_say_that_it_is_huge() {
 }
 
 #[test]
-fn what_is_missing_is_named() {
+fn a_missing_column_is_named() {
     let table =
         |columns: &str| read(Foreign::new(columns, WriterProperties::default()).finish()).unwrap_err().to_string();
     let rest = "required binary device; required binary kind; required int64 offset; required int64";

@@ -17,7 +17,7 @@ pub(super) struct Texts {
     dictionary: Vec<u32>,
     page: Option<Body>,
     /// The number of rows of the page not yet read.
-    left: usize,
+    rows_left: usize,
     levels: Vec<u32>,
     values: Vec<u32>,
 }
@@ -41,7 +41,7 @@ impl Texts {
     /// The texts in `pages`.
     pub(super) fn new(pages: Box<dyn PageReader>, is_optional: bool) -> Texts {
         let (dictionary, levels, values) = (Vec::new(), Vec::new(), Vec::new());
-        Texts { pages, is_optional, dictionary, page: None, left: 0, levels, values }
+        Texts { pages, is_optional, dictionary, page: None, rows_left: 0, levels, values }
     }
 
     /// Replaces the contents of `out` by the next `rows` rows: for each text the number that `number_of` returns, or
@@ -54,13 +54,13 @@ impl Texts {
     ) -> Result<()> {
         out.clear();
         while out.len() < rows {
-            if self.left == 0 {
-                self.turn(&mut number_of)?;
+            if self.rows_left == 0 {
+                self.next_page(&mut number_of)?;
                 continue;
             }
-            let count = self.left.min(rows - out.len());
+            let count = self.rows_left.min(rows - out.len());
             self.part(count, out, &mut number_of)?;
-            self.left -= count;
+            self.rows_left -= count;
         }
         Ok(())
     }
@@ -108,7 +108,7 @@ impl Texts {
     }
 
     /// Reads the next page.
-    fn turn(&mut self, number_of: &mut impl FnMut(&[u8]) -> Result<u32>) -> Result<()> {
+    fn next_page(&mut self, number_of: &mut impl FnMut(&[u8]) -> Result<u32>) -> Result<()> {
         match self.pages.get_next_page()?.ok_or_else(short)? {
             Page::DictionaryPage { mut buf, num_values, .. } => {
                 self.dictionary.clear();
@@ -151,7 +151,7 @@ impl Texts {
             other => return Err(ParquetError::NYI(format!("texts in encoding {other}; write them with a dictionary"))),
         };
         self.page = Some(Body { levels, values });
-        self.left = rows as usize;
+        self.rows_left = rows as usize;
         Ok(())
     }
 }

@@ -96,9 +96,10 @@ impl Writer for TableWriter {
         }
         let clock = if self.first.is_some_and(|first| first >= ABSOLUTE_FROM) { "absolute" } else { "relative" };
         let file = self.file()?;
-        let mut tell = |key: &str, value: String| file.append_key_value_metadata(KeyValue::new(key.to_owned(), value));
-        tell(SCHEMA_KEY, SCHEMA_VERSION.to_string());
-        tell(CLOCK_KEY, clock.to_owned());
+        let mut append_pair =
+            |key: &str, value: String| file.append_key_value_metadata(KeyValue::new(key.to_owned(), value));
+        append_pair(SCHEMA_KEY, SCHEMA_VERSION.to_string());
+        append_pair(CLOCK_KEY, clock.to_owned());
         file.finish().map_err(io_error)?;
         io::Write::flush(file.inner_mut())
     }
