@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn starts_on_a_page_and_is_all_there() {
+    fn a_buffer_starts_on_a_page_and_has_its_whole_length() {
         for align in [1, 512, 4096, 65536] {
             let mut buffer = PageBuffer::new(5 * 4096, align);
             assert!((buffer.as_mut_ptr() as usize).is_multiple_of(align.max(ALIGN_MIN)));
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_takes_no_memory_and_leaked_is_empty() {
+    fn an_empty_buffer_takes_no_memory_and_a_leaked_one_is_empty() {
         assert!(PageBuffer::new(0, 512).as_mut_slice().is_empty());
         let mut buffer = PageBuffer::new(4096, 512);
         buffer.leak();

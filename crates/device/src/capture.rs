@@ -45,7 +45,7 @@ const SAMPLE: u64 = 1 << 16 | 1 << 2 | 1 << 10;
 /// Where the tracepoint's record begins in a sample: header, id, time, length.
 const RAW_AT: usize = 8 + 8 + 8 + 4;
 /// Bytes of a sample that are read. All fields used here lie in its first 80 bytes on Linux 6.18.
-const LOOKED_AT: usize = 128;
+const SAMPLE_BYTES: usize = 128;
 
 /// `PERF_RECORD_LOST`: some records did not fit into the ring.
 const RECORD_LOST: u32 = 2;
@@ -93,28 +93,28 @@ pub enum CapturedKind {
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
     /// It is no block device.
-    #[error("{}: {what}", path.display())]
+    #[error("{}: {problem}", path.display())]
     Target {
         /// Path, as the user gave it.
         path: PathBuf,
         /// What is wrong with it.
-        what: String,
+        problem: String,
     },
     /// The kernel does not permit it.
-    #[error("{}: capture {why}; run as root", path.display())]
+    #[error("{}: capture {reason}; run as root", path.display())]
     Permission {
         /// Path, as the user gave it.
         path: PathBuf,
         /// The missing privilege.
-        why: String,
+        reason: String,
     },
     /// It does not work here.
-    #[error("{}: capture {why}", path.display())]
+    #[error("{}: capture {reason}", path.display())]
     Failed {
         /// Path, as the user gave it.
         path: PathBuf,
         /// The reason, for people.
-        why: String,
+        reason: String,
     },
 }
 
@@ -133,14 +133,15 @@ impl Capture {
     /// # Errors
     /// When it is no block device; without CAP_PERFMON or a readable tracefs.
     pub fn open(path: &Path) -> Result<Capture, CaptureError> {
-        let (disk, is_part) = disk_of(path).map_err(|what| CaptureError::Target { path: path.to_owned(), what })?;
+        let (disk, is_part) =
+            disk_of(path).map_err(|problem| CaptureError::Target { path: path.to_owned(), problem })?;
         let refused = |refusal: Refusal| {
-            let (path, why) = (path.to_owned(), refusal.to_string());
+            let (path, reason) = (path.to_owned(), refusal.to_string());
             match refusal {
                 Refusal::Needs { .. } | Refusal::Tracefs(_) | Refusal::NoTracefs(_) => {
-                    CaptureError::Permission { path, why }
+                    CaptureError::Permission { path, reason }
                 }
-                _ => CaptureError::Failed { path, why },
+                _ => CaptureError::Failed { path, reason },
             }
         };
         let points = Points::choose(&disk).map_err(refused)?;
@@ -152,7 +153,7 @@ impl Capture {
         if is_part {
             notes.push(format!("{} is a partition: all of {} is captured", path.display(), disk.name));
         }
-        if !points.tells_class {
+        if !points.reports_class {
             notes.push("requests of the idle I/O class are captured too: they cannot be told here".to_owned());
         }
         Ok(Capture { disk, notes, cpus, held: Vec::new(), lost: 0 })
@@ -173,8 +174,8 @@ impl Capture {
     pub fn drain(&mut self, events: &mut Vec<CaptureEvent>) {
         let until = Nanos(clock::now().0.saturating_sub(REORDER_WINDOW.0));
         self.take();
-        let ripe = self.held.partition_point(|event| event.at <= until);
-        events.extend(self.held.drain(..ripe));
+        let ready = self.held.partition_point(|event| event.at <= until);
+        events.extend(self.held.drain(..ready));
     }
 
     /// Ends the capture, appends the remaining events and returns how many events were lost in all.
@@ -222,7 +223,7 @@ struct Points {
     arrivals: Vec<CapturePoint>,
     completion: CapturePoint,
     /// Whether the first arrival and the completion both report the I/O class.
-    tells_class: bool,
+    reports_class: bool,
 }
 
 impl Points {
@@ -231,20 +232,20 @@ impl Points {
         let find = |name: &str| CapturePoint::read(events.folder(), name).ok_or(Refusal::NoTracepoint);
         if !disk.folder().join("mq").exists() {
             let (arrivals, completion) = (vec![find("block_bio_queue")?], find("block_bio_complete")?);
-            return Ok(Points { arrivals, completion, tells_class: false });
+            return Ok(Points { arrivals, completion, reports_class: false });
         }
         let first = find("block_io_start").or_else(|_| find("block_getrq"))?;
         let completion = find("block_rq_complete")?;
-        let tells_class = first.point.ioprio.is_some() && completion.point.ioprio.is_some();
+        let reports_class = first.point.ioprio.is_some() && completion.point.ioprio.is_some();
         let arrivals = vec![first, find("block_bio_backmerge")?, find("block_bio_frontmerge")?];
-        Ok(Points { arrivals, completion, tells_class })
+        Ok(Points { arrivals, completion, reports_class })
     }
 
     /// The filter that the kernel applies to samples: this disk and, where the class is reported, not the idle class.
     fn filter(&self, point: &CapturePoint, disk: &DiskNode) -> CString {
         let dev = disk.major << 20 | disk.minor;
         let filter = match point.point.ioprio {
-            Some(_) if self.tells_class => format!("dev == {dev} && ioprio < {IDLE_MIN}"),
+            Some(_) if self.reports_class => format!("dev == {dev} && ioprio < {IDLE_MIN}"),
             _ => format!("dev == {dev}"),
         };
         CString::new(filter).expect("numbers hold no NUL")
@@ -283,7 +284,7 @@ impl TracepointFields {
         let field = |name, size: Option<u16>| {
             let field = Field::find(text, name).filter(|field| size.is_none_or(|size| field.size == size))?;
             let offset = usize::try_from(field.offset).ok()?;
-            (RAW_AT + offset + usize::from(field.size) <= LOOKED_AT).then_some(offset)
+            (RAW_AT + offset + usize::from(field.size) <= SAMPLE_BYTES).then_some(offset)
         };
         Some(TracepointFields {
             sector: field("sector", Some(8))?,
@@ -368,7 +369,7 @@ struct TracepointHit {
     id: u64,
     at: Nanos,
     /// The beginning of the sample; zero beyond its end.
-    bytes: [u8; LOOKED_AT],
+    bytes: [u8; SAMPLE_BYTES],
 }
 
 impl TracepointHit {
@@ -388,8 +389,8 @@ impl RingRecord {
         let length = u16::from_ne_bytes([l0, l1]);
         let record = match u32::from_ne_bytes([k0, k1, k2, k3]) {
             RECORD_SAMPLE if usize::from(length) > RAW_AT => {
-                let mut bytes = [0; LOOKED_AT];
-                let words = usize::from(length).min(LOOKED_AT) / 8;
+                let mut bytes = [0; SAMPLE_BYTES];
+                let words = usize::from(length).min(SAMPLE_BYTES) / 8;
                 for (index, chunk) in bytes.chunks_exact_mut(8).enumerate().take(words) {
                     chunk.copy_from_slice(&word(index).to_ne_bytes());
                 }
@@ -411,7 +412,7 @@ mod tests {
 \tfield:char rwbs[10];\toffset:34;\tsize:10;\tsigned:0;\n";
 
     #[test]
-    fn fields_are_where_the_format_file_says() {
+    fn field_offsets_are_read_from_the_format_file() {
         assert_eq!(TracepointFields::parse(FORMAT), Some(TracepointFields { sector: 16, sectors: 24, rwbs: 34 }));
         assert_eq!(TracepointFields::parse(&FORMAT.replace("size:8", "size:4")), None);
         assert_eq!(TracepointFields::parse(&FORMAT.replace("offset:34", "offset:300")), None);
@@ -436,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn the_letters_tell_what_a_request_does() {
+    fn the_kind_of_a_request_is_decoded_from_its_letters() {
         for (letters, sectors, kind) in [
             (b"RA\0", 8, Some(CapturedKind::Read)),
             (b"WFS", 8, Some(CapturedKind::Write)),
@@ -451,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_block_device_is_refused() {
+    fn a_path_that_is_no_block_device_is_refused() {
         let refused = |path: &str| Capture::open(Path::new(path)).err().map(|error| error.to_string());
         assert_eq!(refused("/nowhere").as_deref(), Some("/nowhere: no such device"));
         assert_eq!(refused("/dev/null").as_deref(), Some("/dev/null: is no block device: only disks can be captured"));

@@ -51,7 +51,7 @@ pub enum ClaimError {
     HeldUnseen,
     /// This process itself holds it.
     #[error("lies on the same disk as another target of this command: scrub them one after the other")]
-    HeldByUs,
+    HeldByThisProcess,
     /// Another user owns the folder, or may write to it.
     #[error(
         "cannot be claimed: {folder}: {meddler}, and others could be in the way: remove it, or give it to us alone"
@@ -73,15 +73,15 @@ pub enum ClaimError {
 }
 
 /// Mode of the folders: for their owner alone.
-const OURS: Mode = Mode::RWXU;
+const FOLDER_MODE: Mode = Mode::RWXU;
 /// Mode of the files: for their owner alone.
-const PRIVATE: Mode = Mode::RUSR.union(Mode::WUSR);
+const FILE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
 /// Attempts to make and lock the file, at most: its last holder may remove it between our opening and locking it.
 const TRIES_MAX: usize = 100;
 /// Retries while a killed holder still has requests at the disk, at most.
-const ENDING_LOOKS: u32 = 40;
+const ENDING_RETRIES: u32 = 40;
 /// Pause before each such retry. A request to a good disk takes no longer than all of them, 2 s.
-const ENDING_LOOK: Duration = Duration::from_millis(50);
+const ENDING_RETRY_PAUSE: Duration = Duration::from_millis(50);
 
 impl DiskClaim {
     /// Claims the disk that `name` stands for, one holder at a time. Waits for a holder that was killed, at most two seconds, because
@@ -90,26 +90,26 @@ impl DiskClaim {
     /// # Errors
     /// [`ClaimError::Held`] when another process holds it.
     pub fn take(name: &str) -> Result<DiskClaim, ClaimError> {
-        let mut looks = 0;
+        let mut retries = 0;
         loop {
-            match DiskClaim::take_in(&folder(), name) {
-                Err(ClaimError::Ending { .. }) if looks < ENDING_LOOKS => thread::sleep(ENDING_LOOK),
-                taken => return taken,
+            match DiskClaim::take_in_folder(&folder(), name) {
+                Err(ClaimError::Ending { .. }) if retries < ENDING_RETRIES => thread::sleep(ENDING_RETRY_PAUSE),
+                result => return result,
             }
-            looks += 1;
+            retries += 1;
         }
     }
 
-    fn take_in(path: &Path, name: &str) -> Result<DiskClaim, ClaimError> {
+    fn take_in_folder(path: &Path, name: &str) -> Result<DiskClaim, ClaimError> {
         let name = store::file_name(name);
         let fail = |source: Errno| ClaimError::Io { path: path.join(&name), source: source.into() };
         let folder = open(path)?;
         for _ in 0..TRIES_MAX {
             let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-            let mut file = File::from(rustix::fs::openat(&folder, &name, flags, PRIVATE).map_err(fail)?);
+            let mut file = File::from(rustix::fs::openat(&folder, &name, flags, FILE_MODE).map_err(fail)?);
             match file.try_lock() {
                 Ok(()) => (),
-                Err(TryLockError::WouldBlock) => return Err(held_by(&mut file)),
+                Err(TryLockError::WouldBlock) => return Err(holder_error(&mut file)),
                 Err(TryLockError::Error(source)) => return Err(ClaimError::Io { path: path.join(&name), source }),
             }
             // The last holder removed the file meanwhile: the next process would make and lock another one.
@@ -131,9 +131,9 @@ pub(crate) fn name_of(key: &str) -> String {
 
 /// The process that scrubs the disk of this identity now, as far as it can be seen from here. Takes no lock.
 pub fn holder(key: &str) -> Option<u32> {
-    let about = fs::symlink_metadata(folder().join(store::file_name(&name_of(key)))).ok()?;
-    let device = (rustix::fs::major(about.dev()), rustix::fs::minor(about.dev()));
-    lock_holder(&fs::read_to_string("/proc/locks").ok()?, device, about.ino())
+    let metadata = fs::symlink_metadata(folder().join(store::file_name(&name_of(key)))).ok()?;
+    let device = (rustix::fs::major(metadata.dev()), rustix::fs::minor(metadata.dev()));
+    lock_holder(&fs::read_to_string("/proc/locks").ok()?, device, metadata.ino())
 }
 
 /// The holder of the `flock` of a file: proc_locks(5), `1: FLOCK  ADVISORY  WRITE 1234 00:1a:5678 0 EOF`, the device in hex.
@@ -144,8 +144,8 @@ fn lock_holder(locks: &str, device: (u32, u32), inode: u64) -> Option<u32> {
         let mut parts = place.split(':');
         let major = u32::from_str_radix(parts.next()?, 16).ok()?;
         let minor = u32::from_str_radix(parts.next()?, 16).ok()?;
-        let is_it = (major, minor) == device && parts.next()?.parse() == Ok(inode);
-        if is_it { pid.parse().ok() } else { None }
+        let is_match = (major, minor) == device && parts.next()?.parse() == Ok(inode);
+        if is_match { pid.parse().ok() } else { None }
     })
 }
 
@@ -160,7 +160,7 @@ impl Drop for DiskClaim {
 fn is_named(folder: &OwnedFd, name: &str, file: &File) -> bool {
     let named = rustix::fs::statat(folder, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW);
     named.is_ok_and(|named| {
-        file.metadata().is_ok_and(|about| (about.dev(), about.ino()) == (named.st_dev, named.st_ino))
+        file.metadata().is_ok_and(|metadata| (metadata.dev(), metadata.ino()) == (named.st_dev, named.st_ino))
     })
 }
 
@@ -183,17 +183,17 @@ fn open(path: &Path) -> Result<OwnedFd, ClaimError> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut opened = None;
     for at in [path.parent().unwrap_or(path), path] {
-        match rustix::fs::mkdirat(CWD, at, OURS) {
+        match rustix::fs::mkdirat(CWD, at, FOLDER_MODE) {
             Ok(()) | Err(Errno::EXIST) => (),
             Err(source) => return Err(fail(at, source)),
         }
         let folder = rustix::fs::openat(CWD, at, flags, Mode::empty()).map_err(|source| fail(at, source))?;
-        let about = rustix::fs::fstat(&folder).map_err(|source| fail(at, source))?;
-        if about.st_uid != owner::user() {
-            let meddler = Meddler::Owner { at: at.to_owned(), user: about.st_uid };
+        let status = rustix::fs::fstat(&folder).map_err(|source| fail(at, source))?;
+        if status.st_uid != owner::user() {
+            let meddler = Meddler::Owner { at: at.to_owned(), user: status.st_uid };
             return Err(ClaimError::Meddled { folder: path.to_owned(), meddler });
         }
-        if about.st_mode & 0o022 != 0 {
+        if status.st_mode & 0o022 != 0 {
             let meddler = Meddler::Others { at: at.to_owned() };
             return Err(ClaimError::Meddled { folder: path.to_owned(), meddler });
         }
@@ -203,11 +203,11 @@ fn open(path: &Path) -> Result<OwnedFd, ClaimError> {
 }
 
 /// The error that names the holder of a locked file.
-fn held_by(file: &mut File) -> ClaimError {
+fn holder_error(file: &mut File) -> ClaimError {
     let mut text = String::new();
     let read = file.take(32).read_to_string(&mut text);
     match read.ok().and_then(|_| text.trim().parse::<u32>().ok()) {
-        Some(pid) if pid == std::process::id() => ClaimError::HeldByUs,
+        Some(pid) if pid == std::process::id() => ClaimError::HeldByThisProcess,
         Some(pid) => match fs::read(format!("/proc/{pid}/cmdline")) {
             // The process has released its memory, and its command line with it.
             Ok(line) if line.is_empty() => ClaimError::Ending { pid },
@@ -244,18 +244,18 @@ mod tests {
     }
 
     #[test]
-    fn one_holder_at_a_time() {
+    fn a_claim_has_one_holder_at_a_time() {
         let name = format!("test/{}", std::process::id());
         let claim = DiskClaim::take(&name).unwrap();
-        assert!(matches!(DiskClaim::take(&name), Err(ClaimError::HeldByUs)));
+        assert!(matches!(DiskClaim::take(&name), Err(ClaimError::HeldByThisProcess)));
         drop(claim);
         DiskClaim::take(&name).unwrap();
     }
 
     #[test]
-    fn a_claim_is_ours_alone_and_leaves_nothing_behind() {
+    fn a_claim_is_private_and_leaves_no_file() {
         let (_folder, path) = claims();
-        let claim = DiskClaim::take_in(&path, "../../number/8:0").unwrap();
+        let claim = DiskClaim::take_in_folder(&path, "../../number/8:0").unwrap();
         let names: Vec<_> = fs::read_dir(&path).unwrap().map(|entry| entry.unwrap()).collect();
         assert_eq!(names.len(), 1);
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
@@ -266,56 +266,56 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_where_others_have_a_say_is_refused() {
+    fn a_folder_that_other_users_may_change_is_refused() {
         let (folder, path) = claims();
         fs::create_dir_all(&path).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).unwrap();
-        assert!(matches!(DiskClaim::take_in(&path, "a"), Err(ClaimError::Meddled { .. })));
+        assert!(matches!(DiskClaim::take_in_folder(&path, "a"), Err(ClaimError::Meddled { .. })));
         fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
-        DiskClaim::take_in(&path, "a").unwrap();
+        DiskClaim::take_in_folder(&path, "a").unwrap();
         let elsewhere = folder.path().join("elsewhere");
         fs::rename(&path, &elsewhere).unwrap();
         symlink(&elsewhere, &path).unwrap();
-        assert!(matches!(DiskClaim::take_in(&path, "a"), Err(ClaimError::Io { .. })), "a link");
+        assert!(matches!(DiskClaim::take_in_folder(&path, "a"), Err(ClaimError::Io { .. })), "a link");
         assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
     }
 
     #[test]
-    fn what_a_killed_holder_left_is_taken_over() {
+    fn the_claim_of_a_killed_holder_is_taken_over() {
         let (_folder, path) = claims();
-        drop(DiskClaim::take_in(&path, "a").unwrap());
+        drop(DiskClaim::take_in_folder(&path, "a").unwrap());
         fs::write(path.join(store::file_name("a")), "4242424242\n").unwrap();
-        let claim = DiskClaim::take_in(&path, "a").unwrap();
-        assert!(matches!(DiskClaim::take_in(&path, "a"), Err(ClaimError::HeldByUs)));
+        let claim = DiskClaim::take_in_folder(&path, "a").unwrap();
+        assert!(matches!(DiskClaim::take_in_folder(&path, "a"), Err(ClaimError::HeldByThisProcess)));
         drop(claim);
     }
 
     /// A killed process with requests in flight has no command line any more, like one that has ended and was not waited for.
     #[test]
-    fn a_holder_that_is_ending_is_told_from_one_that_scrubs() {
+    fn a_holder_that_is_ending_is_distinguished_from_one_that_scrubs() {
         let (_folder, path) = claims();
-        let claim = DiskClaim::take_in(&path, "a").unwrap();
+        let claim = DiskClaim::take_in_folder(&path, "a").unwrap();
         let mut child = std::process::Command::new("true").spawn().unwrap();
         let line = format!("/proc/{}/cmdline", child.id());
         while !fs::read(&line).unwrap().is_empty() {
             thread::yield_now();
         }
         fs::write(path.join(store::file_name("a")), format!("{}\n", child.id())).unwrap();
-        let refused = DiskClaim::take_in(&path, "a").unwrap_err();
+        let refused = DiskClaim::take_in_folder(&path, "a").unwrap_err();
         assert!(matches!(refused, ClaimError::Ending { pid } if pid == child.id()), "{refused}");
         child.wait().unwrap();
         drop(claim);
     }
 
     #[test]
-    fn many_at_once_are_never_two() {
+    fn concurrent_claims_never_have_two_holders() {
         let (_folder, path) = claims();
         let holders = std::sync::atomic::AtomicUsize::new(0);
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
                     for _ in 0..500 {
-                        let Ok(claim) = DiskClaim::take_in(&path, "a") else { continue };
+                        let Ok(claim) = DiskClaim::take_in_folder(&path, "a") else { continue };
                         assert_eq!(holders.fetch_add(1, std::sync::atomic::Ordering::SeqCst), 0);
                         holders.fetch_sub(1, std::sync::atomic::Ordering::SeqCst);
                         drop(claim);

@@ -19,8 +19,8 @@ pub fn name() -> String {
 pub fn is_synchronised() -> Option<bool> {
     // SAFETY: the struct is plain numbers, and modes 0 changes nothing.
     let state = unsafe {
-        let mut about: libc::timex = std::mem::zeroed();
-        libc::adjtimex(&mut about)
+        let mut status: libc::timex = std::mem::zeroed();
+        libc::adjtimex(&mut status)
     };
     (state >= 0).then_some(state != libc::TIME_ERROR)
 }

@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_touches_a_fault_is_unreadable() {
+    fn only_ranges_that_touch_a_fault_are_unreadable() {
         let bad = vec![SectorRange::at(100, 2), SectorRange::at(300, 1)];
         let mut disk = FaultyVerifier::new(Box::new(Instant::default()), bad);
         let mut outcome = |start, count| {
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_told_apart_when_several_are_out() {
+    fn a_fault_affects_only_its_own_verification_of_several_in_flight() {
         let mut disk = FaultyVerifier::new(Box::new(Instant::default()), vec![SectorRange::at(8, 1)]);
         for id in 0..3 {
             disk.submit(OpId(id), SectorRange::at(id * 8, 8));

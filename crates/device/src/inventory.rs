@@ -71,13 +71,13 @@ pub fn identity(name: &str) -> Option<TargetIdentity> {
 }
 
 /// Whether two serial numbers or WWNs are the same, ignoring the prefixes that udev, smartctl and labels put before a WWN.
-pub fn is_alike(one: &str, other: &str) -> bool {
+pub fn is_alike(first: &str, second: &str) -> bool {
     let bare = |text: &str| {
         let text = text.to_ascii_lowercase();
         let text = ["wwn-", "naa.", "eui."].iter().find_map(|start| text.strip_prefix(start)).unwrap_or(&text);
         text.strip_prefix("0x").unwrap_or(text).to_owned()
     };
-    bare(one) == bare(other)
+    bare(first) == bare(second)
 }
 
 fn is_called(disk: &InventoryDisk, name: &str) -> bool {

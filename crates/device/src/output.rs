@@ -33,12 +33,12 @@ pub enum OutputError {
         path: PathBuf,
     },
     /// Something other than a file is there.
-    #[error("{path} {what}: name a file")]
+    #[error("{path} {kind}: name a file")]
     Unfit {
         /// Path, as the user gave it.
         path: PathBuf,
         /// What is there.
-        what: &'static str,
+        kind: &'static str,
     },
     /// Anything else.
     #[error("cannot write {path}: {source}")]
@@ -101,7 +101,7 @@ impl OutputFile {
         let (folder, name) = parts(path)?;
         let folder = rustix::fs::openat(CWD, folder, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
         let folder = folder.map_err(fail)?;
-        look(&folder, &name, path, existing)?;
+        check_replaceable(&folder, &name, path, existing)?;
         // Each `RandomState` has keys from the kernel's random numbers.
         let mut temporary = beginning(&name);
         temporary.push(format!("{:016x}{ENDING}", RandomState::new().hash_one(std::process::id())));
@@ -144,13 +144,13 @@ impl OutputFile {
         let Some(temporary) = &self.temporary else { return Ok(()) };
         let rename = |flags| rustix::fs::renameat_with(&self.folder, temporary, &self.folder, &self.name, flags);
         let renamed = match self.existing {
-            Existing::Replaced => {
-                look(&self.folder, &self.name, &self.path, self.existing).map(|()| rename(RenameFlags::empty()))
-            }
+            Existing::Replaced => check_replaceable(&self.folder, &self.name, &self.path, self.existing)
+                .map(|()| rename(RenameFlags::empty())),
             Existing::Kept => match rename(RenameFlags::NOREPLACE) {
                 // Not every file system supports NOREPLACE; a second check must do there.
                 Err(Errno::INVAL | Errno::NOSYS) => {
-                    look(&self.folder, &self.name, &self.path, self.existing).map(|()| rename(RenameFlags::empty()))
+                    check_replaceable(&self.folder, &self.name, &self.path, self.existing)
+                        .map(|()| rename(RenameFlags::empty()))
                 }
                 renamed => Ok(renamed),
             },
@@ -213,19 +213,19 @@ pub fn check(path: &Path, existing: Existing) -> Result<(), OutputError> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let folder = rustix::fs::openat(CWD, folder, flags, Mode::empty())
         .map_err(|source| OutputError::Io { path: path.to_owned(), source: source.into() })?;
-    look(&folder, &name, path, existing)
+    check_replaceable(&folder, &name, path, existing)
 }
 
 /// Removes incomplete files that killed writers of `path` left behind. No other process may be writing it now.
 pub fn sweep(path: &Path) {
     let Ok((folder, name)) = parts(path) else { return };
     let beginning = beginning(&name);
-    let is_left = |name: &OsStr| {
+    let is_incomplete = |name: &OsStr| {
         let name = name.as_encoded_bytes();
         name.starts_with(beginning.as_encoded_bytes()) && name.ends_with(ENDING.as_bytes())
     };
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.filter(|entry| is_left(&entry.file_name())).for_each(|entry| drop(fs::remove_file(entry.path())));
+    entries.filter(|entry| is_incomplete(&entry.file_name())).for_each(|entry| drop(fs::remove_file(entry.path())));
 }
 
 /// The beginning of the names of incomplete files that will be called `name`.
@@ -240,21 +240,21 @@ fn beginning(name: &OsStr) -> OsString {
 fn parts(path: &Path) -> Result<(&Path, OsString), OutputError> {
     let is_folder = path.as_os_str().as_encoded_bytes().ends_with(b"/");
     let Some(name) = path.file_name().filter(|_| !is_folder) else {
-        return Err(OutputError::Unfit { path: path.to_owned(), what: "is a folder" });
+        return Err(OutputError::Unfit { path: path.to_owned(), kind: "is a folder" });
     };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     Ok((folder, name.to_owned()))
 }
 
 /// Checks that nothing is there that a file must not replace.
-fn look(folder: &OwnedFd, name: &OsStr, path: &Path, existing: Existing) -> Result<(), OutputError> {
+fn check_replaceable(folder: &OwnedFd, name: &OsStr, path: &Path, existing: Existing) -> Result<(), OutputError> {
     let path = || path.to_owned();
-    let about = match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
-        Ok(about) => about,
+    let status = match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(status) => status,
         Err(Errno::NOENT) => return Ok(()),
         Err(source) => return Err(OutputError::Io { path: path(), source: source.into() }),
     };
-    let what = match FileType::from_raw_mode(about.st_mode) {
+    let kind = match FileType::from_raw_mode(status.st_mode) {
         FileType::RegularFile if existing == Existing::Replaced => return Ok(()),
         FileType::RegularFile => return Err(OutputError::Exists { path: path() }),
         FileType::Directory => "is a folder",
@@ -265,7 +265,7 @@ fn look(folder: &OwnedFd, name: &OsStr, path: &Path, existing: Existing) -> Resu
         FileType::Socket => "is a socket",
         FileType::Unknown => "is no file",
     };
-    Err(OutputError::Unfit { path: path(), what })
+    Err(OutputError::Unfit { path: path(), kind })
 }
 
 #[cfg(test)]
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_appears_when_it_is_complete_and_leaves_nothing_beside() {
+    fn a_file_appears_when_it_is_complete_and_leaves_no_other_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         let mut output = OutputFile::create(&path, Existing::Kept).unwrap();
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn who_came_first_stays() {
+    fn a_file_that_was_made_meanwhile_stays() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         let output = OutputFile::create(&path, Existing::Kept).unwrap();
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn links_and_what_is_no_file_are_refused_and_untouched() {
+    fn links_and_everything_but_files_are_refused_and_left_untouched() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         fs::write(at("victim"), "precious").unwrap();
@@ -318,7 +318,7 @@ mod tests {
         let _socket = std::os::unix::net::UnixListener::bind(at("socket")).unwrap();
         rustix::fs::mkfifoat(CWD, at("pipe"), Mode::RUSR | Mode::WUSR).unwrap();
         for existing in [Existing::Kept, Existing::Replaced] {
-            for (name, what) in [
+            for (name, kind) in [
                 ("link", "is a link"),
                 ("dangling", "is a link"),
                 ("folder", "is a folder"),
@@ -328,7 +328,7 @@ mod tests {
                 ("..", "is a folder"),
             ] {
                 let error = write(&at(name), existing, b"x").unwrap_err().to_string();
-                assert!(error.contains(what), "{name}: {error}");
+                assert!(error.contains(kind), "{name}: {error}");
                 assert_eq!(check(&at(name), existing).unwrap_err().to_string(), error);
             }
         }
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn a_private_file_is_nobody_elses() {
+    fn a_private_file_is_accessible_to_its_owner_only() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         write_private(&path, Existing::Kept, b"secret").unwrap();
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_killed_left_is_swept_and_nothing_else() {
+    fn only_incomplete_files_of_the_same_name_are_swept() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         std::mem::forget(OutputFile::create(&path, Existing::Kept).unwrap());

@@ -48,31 +48,31 @@ pub fn is_root() -> bool {
 pub fn meddler(folder: &Path) -> io::Result<Option<Meddler>> {
     let named = std::path::absolute(folder)?;
     let mut at = PathBuf::new();
-    let mut is_there = true;
+    let mut exists = true;
     for component in named.components() {
         at.push(component);
         if component == Component::RootDir {
             continue;
         }
         match fs::symlink_metadata(&at) {
-            Ok(about) if about.uid() != 0 => return Ok(Some(Meddler::Owner { at, user: about.uid() })),
-            Ok(about) if about.is_dir() && is_open(&about) => return Ok(Some(Meddler::Others { at })),
+            Ok(metadata) if metadata.uid() != 0 => return Ok(Some(Meddler::Owner { at, user: metadata.uid() })),
+            Ok(metadata) if metadata.is_dir() && is_open(&metadata) => return Ok(Some(Meddler::Others { at })),
             Ok(_) => (),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                is_there = false;
+                exists = false;
                 break;
             }
             Err(error) => return Err(error),
         }
     }
     // Root's own links may lead to folders that others can change.
-    let real = if is_there { fs::canonicalize(&named)? } else { fs::canonicalize(at.parent().unwrap_or(&at))? };
-    if real == named || !is_there && Some(real.as_path()) == at.parent() { Ok(None) } else { meddler(&real) }
+    let real = if exists { fs::canonicalize(&named)? } else { fs::canonicalize(at.parent().unwrap_or(&at))? };
+    if real == named || !exists && Some(real.as_path()) == at.parent() { Ok(None) } else { meddler(&real) }
 }
 
-fn is_open(about: &fs::Metadata) -> bool {
-    let group_writes = about.gid() != 0 && about.mode() & GROUP_WRITES != 0;
-    about.mode() & STICKY == 0 && (group_writes || about.mode() & OTHERS_WRITE != 0)
+fn is_open(metadata: &fs::Metadata) -> bool {
+    let group_writes = metadata.gid() != 0 && metadata.mode() & GROUP_WRITES != 0;
+    metadata.mode() & STICKY == 0 && (group_writes || metadata.mode() & OTHERS_WRITE != 0)
 }
 
 #[cfg(test)]
@@ -81,7 +81,7 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, chown, symlink};
 
     #[test]
-    fn whoever_has_a_say_on_the_way_is_found() {
+    fn a_user_who_could_change_any_folder_on_the_path_is_found() {
         if !is_root() {
             return eprintln!("SKIPPED: only root can give folders away");
         }
@@ -90,13 +90,13 @@ mod tests {
         assert_eq!(meddler(&at("nothing/there")).unwrap(), None);
         fs::create_dir_all(at("theirs/ours")).unwrap();
         chown(at("theirs"), Some(54_321), None).unwrap();
-        let theirs = Some(Meddler::Owner { at: at("theirs"), user: 54_321 });
+        let stranger = Some(Meddler::Owner { at: at("theirs"), user: 54_321 });
         for named in ["theirs", "theirs/ours", "theirs/nothing", "theirs/ours/nothing"] {
-            assert_eq!(meddler(&at(named)).unwrap(), theirs, "{named}");
+            assert_eq!(meddler(&at(named)).unwrap(), stranger, "{named}");
         }
         symlink(at("theirs/ours"), at("link")).unwrap();
-        assert_eq!(meddler(&at("link")).unwrap(), theirs, "our own link to a place that is not");
-        assert_eq!(meddler(&at("link/nothing")).unwrap(), theirs);
+        assert_eq!(meddler(&at("link")).unwrap(), stranger, "our own link to a place that is not");
+        assert_eq!(meddler(&at("link/nothing")).unwrap(), stranger);
         fs::create_dir(at("open")).unwrap();
         for (mode, is_found) in [(0o777, true), (0o1777, false), (0o755, false)] {
             fs::set_permissions(at("open"), fs::Permissions::from_mode(mode)).unwrap();

@@ -30,12 +30,12 @@ pub enum Steering {
 /// Observes a run without taking part in it.
 pub trait Watcher<M> {
     /// The machine received `event`.
-    fn told(&mut self, now: Nanos, event: &Event) {
+    fn received(&mut self, now: Nanos, event: &Event) {
         let _ = (now, event);
     }
 
     /// The machine returned `op`.
-    fn gave(&mut self, now: Nanos, op: &Op) {
+    fn issued(&mut self, now: Nanos, op: &Op) {
         let _ = (now, op);
     }
 
@@ -63,11 +63,11 @@ pub fn run<M: Machine>(
         events.clear();
         detector.drain(pump.own, &mut events);
         let now = clock::now();
-        events.iter().for_each(|&event| pump.tell(now, event));
+        events.iter().for_each(|&event| pump.handle_event(now, event));
         if let Some(answer) = answer.take() {
-            pump.tell_answer(now, answer);
+            pump.handle_completion(now, answer);
         }
-        pump.tell(now, Event::Tick);
+        pump.handle_event(now, Event::Tick);
         let steering = steer(now, pump.machine);
         match steering {
             _ if stopping.is_some() => {}
@@ -85,8 +85,8 @@ pub fn run<M: Machine>(
             return;
         }
         // On hold the machine's time-out may have passed already: waiting for it would make the loop spin.
-        let wanted = pump.machine.poll_timeout(now).filter(|_| steering == Steering::GoOn);
-        let timeout = wanted.map_or(TURN_MAX, |at| at.since(now).min(TURN_MAX));
+        let deadline = pump.machine.poll_timeout(now).filter(|_| steering == Steering::GoOn);
+        let timeout = deadline.map_or(TURN_MAX, |at| at.since(now).min(TURN_MAX));
         if is_idle {
             std::thread::sleep(std::time::Duration::from_nanos(timeout.0));
         } else {
@@ -103,8 +103,8 @@ struct DevicePump<'a, M> {
 }
 
 impl<M: Machine> DevicePump<'_, M> {
-    fn tell(&mut self, now: Nanos, event: Event) {
-        self.watcher.told(now, &event);
+    fn handle_event(&mut self, now: Nanos, event: Event) {
+        self.watcher.received(now, &event);
         self.machine.handle(now, event);
     }
 
@@ -115,16 +115,16 @@ impl<M: Machine> DevicePump<'_, M> {
         self.own.sectors += answer.counted;
     }
 
-    fn tell_answer(&mut self, now: Nanos, answer: VerifyCompletion) {
+    fn handle_completion(&mut self, now: Nanos, answer: VerifyCompletion) {
         let VerifyCompletion { id, outcome, started, finished, .. } = answer;
         let is_bad = matches!(outcome, VerifyOutcome::Unreadable(_) | VerifyOutcome::Inconclusive(_));
         let outcome = if is_bad && !self.watcher.is_present() { VerifyOutcome::Gone } else { outcome };
-        self.tell(now, Event::Completed { id, outcome, started, finished });
+        self.handle_event(now, Event::Completed { id, outcome, started, finished });
     }
 
     fn start_ops(&mut self, now: Nanos, verifier: &mut dyn Verifier) {
         while let Some(op) = self.machine.poll_op(now) {
-            self.watcher.gave(now, &op);
+            self.watcher.issued(now, &op);
             let Op::Verify { id, range } = op;
             self.own.in_flight += 1;
             verifier.submit(id, range);

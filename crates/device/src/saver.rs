@@ -30,7 +30,7 @@ pub struct SaveJob {
     /// What the idle policy has learnt, if that is to be saved too. A failure to save it is not reported.
     pub learnt: Option<Learnt>,
     /// How durable the save is.
-    pub how: SaveMethod,
+    pub method: SaveMethod,
 }
 
 impl SaveJob {
@@ -42,7 +42,7 @@ impl SaveJob {
         if let Some(learnt) = &self.learnt {
             let _ = store.save_learnt(learnt);
         }
-        match self.how {
+        match self.method {
             SaveMethod::Durably => store.save(&self.saved),
             SaveMethod::Unsynced => store.save_unsynced(&self.saved),
         }
@@ -63,10 +63,10 @@ impl Saver {
     /// # Errors
     /// When no thread can be started.
     pub fn new(store: StateStore) -> io::Result<Saver> {
-        let (jobs, todo) = channel::<SaveJob>();
+        let (jobs, queue) = channel::<SaveJob>();
         let (done, ends) = channel();
         let work = move || {
-            for job in todo {
+            for job in queue {
                 if done.send(job.save(&store)).is_err() {
                     return;
                 }
@@ -137,15 +137,19 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn what_is_saved_is_there_when_it_is_told() {
+    fn a_state_can_be_loaded_once_its_save_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let store = StateStore::open(folder.path(), "wwn-1", None).unwrap();
         let mut saver = Saver::new(store.clone()).unwrap();
         assert!(saver.poll().is_none() && saver.wait().is_none());
-        for (at, how) in [(10, SaveMethod::Durably), (12, SaveMethod::Unsynced), (14, SaveMethod::Durably)] {
+        for (at, method) in [(10, SaveMethod::Durably), (12, SaveMethod::Unsynced), (14, SaveMethod::Durably)] {
             let coverage = Coverage::new(Grid::new(1000, 100, 10));
             let saved = Saved { disk: "wwn-1".to_owned(), at: UnixSeconds(at), coverage, pass: None };
-            saver.start(SaveJob { saved, learnt: Some(Learnt::of(&Observed::default(), None, UnixSeconds(at))), how });
+            saver.start(SaveJob {
+                saved,
+                learnt: Some(Learnt::of(&Observed::default(), None, UnixSeconds(at))),
+                method,
+            });
             saver.wait().expect("one is under way").unwrap();
             assert_eq!(store.load("wwn-1", 1000).unwrap().unwrap().at, UnixSeconds(at));
             assert_eq!(store.load_learnt().unwrap().at, UnixSeconds(at));
@@ -153,7 +157,7 @@ mod tests {
         fs::remove_dir_all(folder.path()).unwrap();
         let coverage = Coverage::new(Grid::new(1000, 100, 10));
         let saved = Saved { disk: "wwn-1".to_owned(), at: UnixSeconds(16), coverage, pass: None };
-        saver.start(SaveJob { saved, learnt: None, how: SaveMethod::Durably });
+        saver.start(SaveJob { saved, learnt: None, method: SaveMethod::Durably });
         assert!(saver.wait().expect("one is under way").is_err());
     }
 
@@ -182,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_pauses_goes_on_and_takes_another_policy() {
+    fn a_session_pauses_resumes_and_takes_another_policy() {
         let folder = tempfile::tempdir().unwrap();
         let image = folder.path().join("disk.img");
         fs::write(&image, vec![0; 1 << 20]).unwrap();

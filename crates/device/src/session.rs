@@ -25,13 +25,13 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 /// Interval of durable saves. "At least every 5 s" is promised.
-const SAVE_EVERY: Nanos = Nanos::from_secs(4);
+const SAVE_INTERVAL: Nanos = Nanos::from_secs(4);
 /// Shortest interval between hasty saves, which are made in between, whenever another hundredth was verified. Without them a
 /// small or fast disk would have little to resume from.
-const SAVE_IN_HASTE_EVERY: Nanos = Nanos::from_millis(30);
-const HASTE_SHARE: u64 = 100;
+const UNSYNCED_SAVE_INTERVAL: Nanos = Nanos::from_millis(30);
+const UNSYNCED_SAVE_SHARE: u64 = 100;
 /// Interval of progress reports.
-const PUBLISH_EVERY: Nanos = Nanos::from_millis(200);
+const PUBLISH_INTERVAL: Nanos = Nanos::from_millis(200);
 
 /// What a user asks of a scrub, the same for each target of a command.
 #[derive(Clone, Debug)]
@@ -62,12 +62,12 @@ pub struct SessionOptions {
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     /// The options do not fit the target.
-    #[error("{path}: {what}")]
+    #[error("{path}: {message}")]
     Usage {
         /// The target as named.
         path: PathBuf,
         /// What does not fit.
-        what: String,
+        message: String,
     },
     /// Another process scrubs this disk, or it cannot be claimed.
     #[error("{path} {source}")]
@@ -243,7 +243,7 @@ impl ScrubSession {
             record: self.record.take(),
             publish,
             saved_at: config.started,
-            hasty_at: Nanos::ZERO,
+            unsynced_at: Nanos::ZERO,
             saved_count: 0,
             published_at: Nanos::ZERO,
             troubles: Vec::new(),
@@ -288,7 +288,7 @@ impl ScrubSession {
 /// Checks that all sizes fit the subject; returns the range to scrub.
 fn check_sizes(subject: &dyn Subject, options: &SessionOptions) -> Result<SectorRange, SessionError> {
     let (block, kind) = (subject.block(), subject.block_name());
-    let usage = |what: String| Err(SessionError::Usage { path: subject.path().to_owned(), what });
+    let usage = |message: String| Err(SessionError::Usage { path: subject.path().to_owned(), message });
     let size = options.policy.size_max();
     if size > verify::REQUEST_MAX {
         return usage(format!("the request size {size} is too large: {} is the most", verify::REQUEST_MAX));
@@ -393,7 +393,7 @@ struct RunRecorder<'a> {
     record: Option<BufWriter<OutputFile>>,
     publish: &'a mut dyn FnMut(&ScrubReport, &[String]),
     saved_at: Nanos,
-    hasty_at: Nanos,
+    unsynced_at: Nanos,
     saved_count: u64,
     published_at: Nanos,
     troubles: Vec<String>,
@@ -403,22 +403,22 @@ struct RunRecorder<'a> {
 
 impl RunRecorder<'_> {
     /// Notes a trouble once, however often it occurs.
-    fn trouble(&mut self, what: &str, error: &io::Error) {
-        if !self.troubles.iter().any(|trouble| trouble.starts_with(what)) {
-            self.troubles.push(format!("{what}: {error}"));
+    fn trouble(&mut self, problem: &str, error: &io::Error) {
+        if !self.troubles.iter().any(|trouble| trouble.starts_with(problem)) {
+            self.troubles.push(format!("{problem}: {error}"));
         }
     }
 
     /// Begins a save. No other save may be under way.
-    fn save(&mut self, scrub: &Scrub, how: SaveMethod) {
+    fn save(&mut self, scrub: &Scrub, method: SaveMethod) {
         let is_complete = scrub.state() == ScrubState::Complete;
         let pass = (!is_complete).then(|| scrub.pass().clone());
         let coverage = scrub.coverage().clone();
         let saved = Saved { disk: self.subject.id().key(), at: clock::today(), coverage, pass };
         self.saved_count = scrub.pass().done.count();
-        let learnt = (how == SaveMethod::Durably).then(|| scrub.learnt(clock::now()).told_by(&clock::name()));
+        let learnt = (method == SaveMethod::Durably).then(|| scrub.learnt(clock::now()).told_by(&clock::name()));
         let learnt = learnt.filter(Learnt::is_any);
-        let job = SaveJob { saved, learnt, how };
+        let job = SaveJob { saved, learnt, method };
         match &mut self.saver {
             Some(saver) => saver.start(job),
             None => self.note_saved(job.save(self.store)),
@@ -469,16 +469,16 @@ impl RunRecorder<'_> {
 }
 
 impl Watcher<Scrub> for RunRecorder<'_> {
-    fn told(&mut self, now: Nanos, event: &Event) {
+    fn received(&mut self, now: Nanos, event: &Event) {
         self.record(&RecordingEntry::Handled { now, event: *event });
     }
 
-    fn gave(&mut self, now: Nanos, op: &Op) {
+    fn issued(&mut self, now: Nanos, op: &Op) {
         self.record(&RecordingEntry::Issued { now, op: *op });
     }
 
     fn turned(&mut self, now: Nanos, scrub: &Scrub) {
-        if now.since(self.published_at) >= PUBLISH_EVERY {
+        if now.since(self.published_at) >= PUBLISH_INTERVAL {
             self.published_at = now;
             (self.publish)(&scrub.report(now), &self.troubles);
         }
@@ -489,11 +489,13 @@ impl Watcher<Scrub> for RunRecorder<'_> {
             return;
         }
         let new = scrub.pass().done.count() - self.saved_count;
-        if now.since(self.saved_at) >= SAVE_EVERY {
-            (self.saved_at, self.hasty_at) = (now, now);
+        if now.since(self.saved_at) >= SAVE_INTERVAL {
+            (self.saved_at, self.unsynced_at) = (now, now);
             self.save(scrub, SaveMethod::Durably);
-        } else if new > self.subject.sectors() / HASTE_SHARE && now.since(self.hasty_at) >= SAVE_IN_HASTE_EVERY {
-            self.hasty_at = now;
+        } else if new > self.subject.sectors() / UNSYNCED_SAVE_SHARE
+            && now.since(self.unsynced_at) >= UNSYNCED_SAVE_INTERVAL
+        {
+            self.unsynced_at = now;
             self.save(scrub, SaveMethod::Unsynced);
         }
     }

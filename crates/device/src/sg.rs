@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn every_cut_of_the_data_is_survived() {
+    fn truncated_sense_data_cause_no_panic() {
         for whole in [&FIXED_MEDIUM[..], &LONG_MEDIUM, &ATA_MEDIUM] {
             for len in 0..whole.len() {
                 let _ = parse_sense(&whole[..len]);
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn recovered_is_clean_and_the_transport_never_blames_the_medium() {
+    fn a_recovered_error_is_clean_and_the_transport_never_blames_the_medium() {
         assert_eq!(check(&[0x70, 0, 1, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0x17, 1, 0, 0, 0, 0]).judge(), VerifyOutcome::Clean);
         for (host_status, driver_status) in [(1, 0), (3, 0), (7, 0), (0x0e, 0), (0, 6), (0, 4)] {
             let reply = SgReply { host_status, driver_status, ..check(&FIXED_MEDIUM) };

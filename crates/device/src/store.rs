@@ -54,15 +54,15 @@ pub enum StoreError {
     },
     /// The state of another disk, or of the same one when it had another size.
     #[error(
-        "state file {path} is that of another disk, or of this one when it had another size ({theirs}, not {ours}): begin afresh"
+        "state file {path} is that of another disk, or of this one when it had another size ({found}, not {expected}): begin afresh"
     )]
     Foreign {
         /// Path, as the user gave it.
         path: PathBuf,
         /// Identity and size of the disk in the file.
-        theirs: String,
+        found: String,
         /// Identity and size of the disk to scrub.
-        ours: String,
+        expected: String,
     },
 }
 
@@ -97,10 +97,10 @@ impl StateStore {
             owner::meddler(folder).map_err(fail)?.map_or(Ok(()), |meddler| Err(meddled(meddler)))?;
         }
         let store = StateStore::at(folder, disk, part);
-        for path in [store.path.clone(), store.beside("hasty"), store.beside("learnt")] {
+        for path in [store.path.clone(), store.sibling_path("hasty"), store.sibling_path("learnt")] {
             output::sweep(&path);
         }
-        OutputFile::create(&store.beside("probe"), Existing::Replaced).map_err(|error| fail(error.into()))?;
+        OutputFile::create(&store.sibling_path("probe"), Existing::Replaced).map_err(|error| fail(error.into()))?;
         Ok(store)
     }
 
@@ -121,7 +121,7 @@ impl StateStore {
     /// When it cannot be read, is damaged, or belongs to a disk other than `disk` of `sectors` sectors.
     pub fn load(&self, disk: &str, sectors: u64) -> Result<Option<Saved>, StoreError> {
         // A hasty save, if it is whole, is newer than a durable one, because a durable save removes it first.
-        match self.load_from(&self.beside("hasty"), disk, sectors) {
+        match self.load_from(&self.sibling_path("hasty"), disk, sectors) {
             Ok(Some(hasty)) => Ok(Some(hasty)),
             _ => self.load_from(&self.path, disk, sectors),
         }
@@ -141,8 +141,8 @@ impl StateStore {
         let saved_sectors = saved.coverage.grid().disk().count();
         if saved.disk != disk || saved_sectors != sectors {
             let of = |name: &str, sectors| format!("{name}, {sectors} sectors");
-            let (theirs, ours) = (of(&saved.disk, saved_sectors), of(disk, sectors));
-            return Err(StoreError::Foreign { path: path.into(), theirs, ours });
+            let (found, expected) = (of(&saved.disk, saved_sectors), of(disk, sectors));
+            return Err(StoreError::Foreign { path: path.into(), found, expected });
         }
         Ok(Some(saved))
     }
@@ -152,10 +152,10 @@ impl StateStore {
     /// # Errors
     /// The kernel's error; the old state is then still there.
     pub fn save(&self, saved: &Saved) -> io::Result<()> {
-        let output = self.written(&self.path, saved)?;
+        let output = self.write_file(&self.path, saved)?;
         // The hasty save is removed before the commit: left behind by a death after it, it would pass for newer.
         output.file().sync_data()?;
-        let _ = fs::remove_file(self.beside("hasty"));
+        let _ = fs::remove_file(self.sibling_path("hasty"));
         Ok(output.commit()?)
     }
 
@@ -165,12 +165,12 @@ impl StateStore {
     /// # Errors
     /// The kernel's error.
     pub fn save_unsynced(&self, saved: &Saved) -> io::Result<()> {
-        Ok(self.written(&self.beside("hasty"), saved)?.commit_unsynced()?)
+        Ok(self.write_file(&self.sibling_path("hasty"), saved)?.commit_unsynced()?)
     }
 
     /// What an earlier run has learnt, if it was saved and is whole. A run can do without it.
     pub fn load_learnt(&self) -> Option<Learnt> {
-        let text = read_bounded(&self.beside("learnt"), LEARNT_BYTES_MAX).ok()?;
+        let text = read_bounded(&self.sibling_path("learnt"), LEARNT_BYTES_MAX).ok()?;
         text.parse().ok()
     }
 
@@ -179,11 +179,11 @@ impl StateStore {
     /// # Errors
     /// The kernel's error.
     pub fn save_learnt(&self, learnt: &Learnt) -> io::Result<()> {
-        Ok(self.written(&self.beside("learnt"), learnt)?.commit_unsynced()?)
+        Ok(self.write_file(&self.sibling_path("learnt"), learnt)?.commit_unsynced()?)
     }
 
     /// Writes a file completely, but does not yet put it in its place.
-    fn written(&self, path: &Path, saved: &impl ToString) -> io::Result<OutputFile> {
+    fn write_file(&self, path: &Path, saved: &impl ToString) -> io::Result<OutputFile> {
         let mut output = OutputFile::create(path, Existing::Replaced)?;
         output.write_all(saved.to_string().as_bytes())?;
         Ok(output)
@@ -195,14 +195,14 @@ impl StateStore {
     /// # Errors
     /// The kernel's error.
     pub fn put_aside(&self) -> io::Result<()> {
-        let _ = fs::remove_file(self.beside("hasty"));
-        match fs::rename(&self.path, self.beside("damaged")) {
+        let _ = fs::remove_file(self.sibling_path("hasty"));
+        match fs::rename(&self.path, self.sibling_path("damaged")) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
         }
     }
 
-    fn beside(&self, ending: &str) -> PathBuf {
+    fn sibling_path(&self, ending: &str) -> PathBuf {
         let mut name = self.path.clone().into_os_string();
         name.push(".");
         name.push(ending);
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_saved_is_loaded_and_only_for_its_own_disk() {
+    fn a_saved_state_is_loaded_for_its_own_disk_only() {
         let folder = tempfile::tempdir().unwrap();
         let store = StateStore::open(folder.path(), "wwn-1", None).unwrap();
         assert!(store.load("wwn-1", 1000).unwrap().is_none());
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_saved_in_haste_counts_if_it_is_whole_and_newer() {
+    fn an_unsynced_save_counts_if_it_is_whole_and_newer() {
         let folder = tempfile::tempdir().unwrap();
         let store = StateStore::open(folder.path(), "wwn-1", None).unwrap();
         let at = |seconds| Saved { at: UnixSeconds(seconds), ..saved("wwn-1") };
@@ -275,12 +275,12 @@ mod tests {
         store.save(&at(14)).unwrap();
         assert_eq!(loaded(), Some(14));
         store.save_unsynced(&at(16)).unwrap();
-        fs::write(store.beside("hasty"), "cut sh").unwrap();
+        fs::write(store.sibling_path("hasty"), "cut sh").unwrap();
         assert_eq!(loaded(), Some(14), "a power loss took the hasty one");
     }
 
     #[test]
-    fn damage_is_told_with_its_place_and_put_aside() {
+    fn a_damaged_state_is_reported_with_its_line_and_put_aside() {
         let folder = tempfile::tempdir().unwrap();
         let store = StateStore::open(folder.path(), "wwn-1", None).unwrap();
         fs::write(store.path(), "scrubjay scrub state 1\nrubbish\n").unwrap();
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_files_are_plain_and_apart() {
+    fn file_names_are_plain_and_distinct() {
         assert_ne!(file_name("/a/b"), file_name("/a_b"));
         assert!(file_name("../../etc/passwd").starts_with("etc_passwd-"));
         assert!(file_name(&"x".repeat(5000)).len() < 120);

@@ -80,12 +80,12 @@ pub enum TargetError {
         advice: &'static str,
     },
     /// Neither a block device nor a file: a directory, a terminal, ...
-    #[error("{path} is a {what}: name a block device or an image file{hint}")]
+    #[error("{path} is a {kind}: name a block device or an image file{hint}")]
     Kind {
         /// Path, as the user gave it.
         path: PathBuf,
         /// What it is.
-        what: &'static str,
+        kind: &'static str,
         /// What may have been meant.
         hint: String,
     },
@@ -132,8 +132,8 @@ impl Target {
         let kind = metadata.file_type();
         let is_block_device = kind.is_block_device();
         if !is_block_device && !kind.is_file() {
-            let (what, hint) = what_it_is(path, &metadata);
-            return Err(TargetError::Kind { path: path.to_owned(), what, hint });
+            let (kind, hint) = kind_and_hint(path, &metadata);
+            return Err(TargetError::Kind { path: path.to_owned(), kind, hint });
         }
         if is_block_device { Target::open_device(path, &metadata) } else { Target::open_file(path, &metadata) }
     }
@@ -193,8 +193,8 @@ impl Target {
 
     /// Major and minor number of a block device.
     pub fn numbers(&self) -> Option<(u32, u32)> {
-        let about = self.file.metadata().ok().filter(|_| self.is_block_device)?;
-        Some(numbers(about.rdev()))
+        let metadata = self.file.metadata().ok().filter(|_| self.is_block_device)?;
+        Some(numbers(metadata.rdev()))
     }
 
     /// Whether the device still exists. A vanished disk answers reads with the same EIO as a bad sector.
@@ -237,12 +237,12 @@ pub(crate) fn permission_advice(path: &Path) -> &'static str {
 /// has its name of today, which another disk may have tomorrow, and the number of its appearance.
 pub fn disk_id(disk: &DiskNode) -> TargetIdentity {
     const ATTRIBUTES: [&str; 4] = ["wwid", "device/wwid", "dm/uuid", "md/uuid"];
-    let known = ATTRIBUTES.iter().find_map(|path| disk.attribute(path));
+    let wwn = ATTRIBUTES.iter().find_map(|path| disk.attribute(path));
     // Some bridges report the same WWN or serial for every disk behind them; both together distinguish more of them.
-    let words: Vec<String> = known.into_iter().chain(disk.serial()).collect();
-    let said = if words.is_empty() { serial_by_udev(disk) } else { Some(words.join(" ")) };
-    if let Some(said) = said {
-        let name = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words: Vec<String> = wwn.into_iter().chain(disk.serial()).collect();
+    let reported = if words.is_empty() { serial_by_udev(disk) } else { Some(words.join(" ")) };
+    if let Some(reported) = reported {
+        let name = reported.split_whitespace().collect::<Vec<_>>().join(" ");
         // A card reader reports the same values for every card in it.
         let is_fixed = disk.number("removable") != Some(1);
         return if is_fixed {
@@ -294,21 +294,21 @@ fn is_rotational(disk: Option<&DiskNode>) -> bool {
     disk.and_then(|disk| disk.number("queue/rotational")) == Some(1)
 }
 
-pub(crate) fn what_it_is(path: &Path, metadata: &fs::Metadata) -> (&'static str, String) {
+pub(crate) fn kind_and_hint(path: &Path, metadata: &fs::Metadata) -> (&'static str, String) {
     let kind = metadata.file_type();
     if kind.is_dir() {
         let disk = DiskNode::of_device(numbers(metadata.dev()).0, numbers(metadata.dev()).1).ok();
         let hint = disk.map_or(String::new(), |disk| format!(" ({} lies on /dev/{})", path.display(), disk.name));
         return ("directory", hint);
     }
-    let what = if kind.is_char_device() {
+    let name = if kind.is_char_device() {
         "character device"
     } else if kind.is_fifo() {
         "pipe"
     } else {
         "socket"
     };
-    (what, String::new())
+    (name, String::new())
 }
 
 /// Opens for reading, past the page cache if `wish_direct` is set and the file system supports it. Also returns whether it does.
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_scrubbed_is_refused_in_one_line() {
+    fn a_path_that_cannot_be_scrubbed_is_refused_in_one_line() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("image");
         assert!(refused(&path).ends_with("no such device or file"));

@@ -7,15 +7,15 @@ use super::nodes::BlockNode;
 use super::story::{EndKind, Keeper, LayerKind, SectorEnd, SectorLayer};
 use super::volume;
 use super::xfs;
-use crate::btrfs::{BtrfsPool, PoolPiece, PoolWhat};
+use crate::btrfs::{BtrfsPool, PoolPiece, PoolUse};
 use crate::shown::{shown, shown_path};
 use scrubjay_core::units::{SECTOR_BYTES, SectorRange};
 use std::fs;
 
 /// Finds what lies in these sectors of the device.
-pub fn look(node: &BlockNode, range: SectorRange, depth: usize) -> (Vec<SectorLayer>, Vec<SectorEnd>) {
+pub fn find_ends(node: &BlockNode, range: SectorRange, depth: usize) -> (Vec<SectorLayer>, Vec<SectorEnd>) {
     let ends = |ends: Vec<SectorEnd>| (Vec::new(), ends);
-    let unknown = |why: String| ends(vec![SectorEnd::unknown(&node.name, range, why)]);
+    let unknown = |reason: String| ends(vec![SectorEnd::unknown(&node.name, range, reason)]);
     let mount = MountedAt::of(node.numbers);
     match mount.as_ref().map(|mount| mount.kind.as_str()) {
         Some("ext2" | "ext3" | "ext4") => return ends(of_ext(node, range, mount.as_ref())),
@@ -26,7 +26,7 @@ pub fn look(node: &BlockNode, range: SectorRange, depth: usize) -> (Vec<SectorLa
     match pool(node, range, depth) {
         Ok(Some(found)) => return found,
         Ok(None) => {}
-        Err(why) => return unknown(format!("what lies there in the btrfs is not known: {why}")),
+        Err(reason) => return unknown(format!("what lies there in the btrfs is not known: {reason}")),
     }
     if is_swap(node) {
         let words = "swap space that is in use: memory of programs, no file";
@@ -42,7 +42,7 @@ pub fn look(node: &BlockNode, range: SectorRange, depth: usize) -> (Vec<SectorLa
         [] => unknown(format!("{} has no label that is known, is not mounted, and nothing else uses it", node.name)),
         [LabelKind::Ext] => ends(of_ext(node, range, None)),
         [LabelKind::Xfs] => ends(of_xfs(node, range, None)),
-        [LabelKind::Volume] => volume::look(node, range, depth),
+        [LabelKind::Volume] => volume::find_ends(node, range, depth),
         [LabelKind::Btrfs] => {
             unknown("a btrfs that is not mounted: mount it (read-only will do), and ask again".to_owned())
         }
@@ -54,7 +54,7 @@ pub fn look(node: &BlockNode, range: SectorRange, depth: usize) -> (Vec<SectorLa
             "a physical volume of LVM of which no logical volume is active: activate it (vgchange -ay), and ask again"
                 .to_owned(),
         ),
-        [one] => unknown(format!("{}, which is not looked into", one.words())),
+        [label] => unknown(format!("{}, which is not looked into", label.words())),
         ref several => {
             let words: Vec<&str> = several.iter().map(|label| label.words()).collect();
             unknown(format!("it has the labels of {}: which one holds is not guessed", words.join(", and of ")))
@@ -63,11 +63,11 @@ pub fn look(node: &BlockNode, range: SectorRange, depth: usize) -> (Vec<SectorLa
 }
 
 fn of_ext(node: &BlockNode, range: SectorRange, mount: Option<&MountedAt>) -> Vec<SectorEnd> {
-    ext::look(node, range, mount).into_iter().map(|end| end.said_by("ext4")).collect()
+    ext::find_ends(node, range, mount).into_iter().map(|end| end.said_by("ext4")).collect()
 }
 
 fn of_xfs(node: &BlockNode, range: SectorRange, mount: Option<&MountedAt>) -> Vec<SectorEnd> {
-    xfs::look(node, range, mount).into_iter().map(|end| end.said_by("xfs")).collect()
+    xfs::find_ends(node, range, mount).into_iter().map(|end| end.said_by("xfs")).collect()
 }
 
 fn is_swap(node: &BlockNode) -> bool {
@@ -80,12 +80,12 @@ type Found = (Vec<SectorLayer>, Vec<SectorEnd>);
 
 /// Finds it in the btrfs that the device belongs to, if that is mounted.
 fn pool(node: &BlockNode, range: SectorRange, depth: usize) -> Result<Option<Found>, String> {
-    let mut refused = None;
+    let mut open_error = None;
     for point in BtrfsPool::mount_points() {
         let pool = match BtrfsPool::look(&point, true) {
             Ok(pool) => pool,
             Err(error) => {
-                refused = Some(error.to_string());
+                open_error = Some(error.to_string());
                 continue;
             }
         };
@@ -111,8 +111,8 @@ fn pool(node: &BlockNode, range: SectorRange, depth: usize) -> Result<Option<Fou
     }
     // The one that could not be opened may be the right one.
     let is_btrfs = || LabelReader::open(&node.device()).is_ok_and(|mut reader| reader.labels() == [LabelKind::Btrfs]);
-    match refused {
-        Some(why) if is_btrfs() => Err(why),
+    match open_error {
+        Some(reason) if is_btrfs() => Err(reason),
         _ => Ok(None),
     }
 }
@@ -120,17 +120,17 @@ fn pool(node: &BlockNode, range: SectorRange, depth: usize) -> Result<Option<Fou
 fn pool_end(node: &BlockNode, piece: PoolPiece, point: &str, is_whole: bool) -> SectorEnd {
     let range = SectorRange::new(piece.bytes.start / SECTOR_BYTES, piece.bytes.end.div_ceil(SECTOR_BYTES));
     let profile = piece.profile.unwrap_or("single");
-    let keeper = |what: String, why_not: &str| Keeper {
+    let keeper = |kind: String, why_not: &str| Keeper {
         name: point.to_owned(),
-        what,
+        what: kind,
         is_able: why_not.is_empty(),
         why_not: why_not.to_owned(),
         command: format!("scrubjay scrub {point}"),
     };
-    let is_stored = matches!(piece.what, PoolWhat::Data | PoolWhat::TreeBlock);
-    let keepers = match (&piece.what, piece.copies) {
+    let is_stored = matches!(piece.usage, PoolUse::Data | PoolUse::TreeBlock);
+    let keepers = match (&piece.usage, piece.copies) {
         // Where a device may be missing, it is not known whether the chunk can be restored.
-        (PoolWhat::OnlyChunk(_), _) if matches!(profile, "RAID5" | "RAID6") && is_whole => {
+        (PoolUse::OnlyChunk(_), _) if matches!(profile, "RAID5" | "RAID6") && is_whole => {
             vec![keeper(format!("btrfs {profile}"), "")]
         }
         (_, 0) if is_stored && piece.copies_missing > 0 => {
@@ -138,30 +138,31 @@ fn pool_end(node: &BlockNode, piece: PoolPiece, point: &str, is_whole: bool) -> 
         }
         (_, 0) if is_stored => vec![keeper(format!("btrfs {profile}"), "it keeps one copy of this")],
         (_, copies) if is_stored => vec![keeper(format!("btrfs {profile}, {} copies", copies + 1), "")],
-        (PoolWhat::Superblock, _) => vec![keeper("btrfs, with several superblocks".to_owned(), "")],
+        (PoolUse::Superblock, _) => vec![keeper("btrfs, with several superblocks".to_owned(), "")],
         _ => Vec::new(),
     };
-    let (kind, words) = match piece.what {
-        PoolWhat::Superblock => (EndKind::Metadata, "metadata of btrfs: a superblock".to_owned()),
-        PoolWhat::Reserved => (EndKind::Outside, "the first MiB, which btrfs leaves to boot loaders".to_owned()),
-        PoolWhat::Unallocated => {
+    let (kind, words) = match piece.usage {
+        PoolUse::Superblock => (EndKind::Metadata, "metadata of btrfs: a superblock".to_owned()),
+        PoolUse::Reserved => (EndKind::Outside, "the first MiB, which btrfs leaves to boot loaders".to_owned()),
+        PoolUse::Unallocated => {
             (EndKind::Free, "btrfs says that it is allocated to no chunk: nothing is stored there".to_owned())
         }
-        PoolWhat::Unused => (
+        PoolUse::Unused => (
             EndKind::Free,
             format!("btrfs says that no extent lies there, in a chunk ({profile}): nothing is stored there"),
         ),
-        PoolWhat::TreeBlock => (EndKind::Metadata, format!("metadata of btrfs: a tree block ({profile})")),
-        PoolWhat::Data if piece.files.is_empty() => (
+        PoolUse::TreeBlock => (EndKind::Metadata, format!("metadata of btrfs: a tree block ({profile})")),
+        PoolUse::Data if piece.files.is_empty() => (
             EndKind::File,
             format!("data of the btrfs ({profile}) that no file uses now: part of an extent that was written over"),
         ),
-        PoolWhat::Data if piece.untold > 0 => {
-            (EndKind::File, format!("a file of the btrfs ({profile}), and of {} more that are not named", piece.untold))
-        }
-        PoolWhat::Data => (EndKind::File, format!("a file of the btrfs ({profile})")),
-        PoolWhat::OnlyChunk(why) => {
-            (EndKind::Unknown, format!("a chunk of the btrfs ({profile}); what in it is not known: {why}"))
+        PoolUse::Data if piece.files_omitted > 0 => (
+            EndKind::File,
+            format!("a file of the btrfs ({profile}), and of {} more that are not named", piece.files_omitted),
+        ),
+        PoolUse::Data => (EndKind::File, format!("a file of the btrfs ({profile})")),
+        PoolUse::OnlyChunk(reason) => {
+            (EndKind::Unknown, format!("a chunk of the btrfs ({profile}); what in it is not known: {reason}"))
         }
     };
     let mut end = SectorEnd::of(&node.name, range, kind, words);

@@ -10,22 +10,22 @@ use scrubjay_core::units::{SECTOR_BYTES, SectorRange};
 use std::collections::BTreeMap;
 
 /// The message for a file system that is larger than its device.
-pub const LARGER: &str = "it is larger than the device: that may be a member of an array that does not run";
+pub const LARGER_THAN_DEVICE: &str = "it is larger than the device: that may be a member of an array that does not run";
 /// Names of one file that are returned, at most.
 const NAMES_MAX: usize = 16;
 
 /// The use of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct BlockFate {
+struct BlockUsage {
     kind: EndKind,
     words: String,
     files: Vec<String>,
 }
 
 /// Finds what lies in these sectors of the device.
-pub fn look(node: &BlockNode, range: SectorRange, mount: Option<&MountedAt>) -> Vec<SectorEnd> {
-    Lookup::new(node, mount).and_then(|mut lookup| lookup.ends(range)).unwrap_or_else(|why| {
-        vec![SectorEnd::unknown(&node.name, range, format!("what lies there in the ext4 is not known: {why}"))]
+pub fn find_ends(node: &BlockNode, range: SectorRange, mount: Option<&MountedAt>) -> Vec<SectorEnd> {
+    Lookup::new(node, mount).and_then(|mut lookup| lookup.ends(range)).unwrap_or_else(|reason| {
+        vec![SectorEnd::unknown(&node.name, range, format!("what lies there in the ext4 is not known: {reason}"))]
     })
 }
 
@@ -35,7 +35,7 @@ struct Lookup<'a> {
     mount: Option<&'a MountedAt>,
     shape: ExtShape,
     groups: Vec<ExtGroup>,
-    known: BTreeMap<u64, BlockFate>,
+    known: BTreeMap<u64, BlockUsage>,
 }
 
 impl<'a> Lookup<'a> {
@@ -49,7 +49,7 @@ impl<'a> Lookup<'a> {
         }
         let bytes = node.sectors.saturating_mul(SECTOR_BYTES);
         if shape.blocks.saturating_mul(shape.block_bytes) > bytes {
-            return Err(LARGER.to_owned());
+            return Err(LARGER_THAN_DEVICE.to_owned());
         }
         // Its tables on disk are out of date then: a block that is free there may belong to a file.
         if shape.needs_recovery && mount.is_none() {
@@ -68,40 +68,41 @@ impl<'a> Lookup<'a> {
     }
 
     /// Runs debugfs with `-c`, which does not read all bitmaps first (a GiB in 16 TB).
-    fn ask(&self, request: &str) -> Result<Vec<u8>, ToolError> {
+    fn debugfs(&self, request: &str) -> Result<Vec<u8>, ToolError> {
         tool::run("debugfs", &["-c", "-R", request, &self.device])
     }
 
     /// Runs debugfs with the bitmaps.
-    fn ask_with_bitmaps(&self, request: &str) -> Result<Vec<u8>, ToolError> {
+    fn debugfs_with_bitmaps(&self, request: &str) -> Result<Vec<u8>, ToolError> {
         tool::run("debugfs", &["-R", request, &self.device])
     }
 
     fn ends(&mut self, range: SectorRange) -> Result<Vec<SectorEnd>, String> {
         let sectors = self.shape.block_bytes / SECTOR_BYTES;
         let blocks = range.start.0 / sectors..range.end.0.div_ceil(sectors);
-        let mine: Vec<u64> =
+        let valid_blocks: Vec<u64> =
             blocks.clone().filter(|block| (self.shape.first.max(1)..self.shape.blocks).contains(block)).collect();
         let (mut used, mut inodes) = (BTreeMap::new(), BTreeMap::new());
-        if let (Some(first), false) = (mine.first(), mine.is_empty()) {
-            let list: Vec<String> = mine.iter().map(u64::to_string).collect();
-            let said = |said: Vec<u8>| String::from_utf8_lossy(&said).into_owned();
-            let why = |error: ToolError| error.to_string();
-            used =
-                ext_words::in_use(&said(self.ask_with_bitmaps(&format!("testb {first} {}", mine.len())).map_err(why)?));
-            inodes = ext_words::inodes(&said(self.ask(&format!("icheck {}", list.join(" "))).map_err(why)?));
+        if let (Some(first), false) = (valid_blocks.first(), valid_blocks.is_empty()) {
+            let list: Vec<String> = valid_blocks.iter().map(u64::to_string).collect();
+            let text = |output: Vec<u8>| String::from_utf8_lossy(&output).into_owned();
+            let message = |error: ToolError| error.to_string();
+            used = ext_words::in_use(&text(
+                self.debugfs_with_bitmaps(&format!("testb {first} {}", valid_blocks.len())).map_err(message)?,
+            ));
+            inodes = ext_words::inodes(&text(self.debugfs(&format!("icheck {}", list.join(" "))).map_err(message)?));
         }
         let mut ends: Vec<SectorEnd> = Vec::new();
         for block in blocks {
-            let fate = self.fate(block, used.get(&block).copied(), inodes.get(&block).copied());
+            let usage = self.usage(block, used.get(&block).copied(), inodes.get(&block).copied());
             let piece = range.intersection(SectorRange::new(block * sectors, (block + 1) * sectors));
             match ends.last_mut() {
-                Some(last) if (last.kind, &last.words, &last.files) == (fate.kind, &fate.words, &fate.files) => {
+                Some(last) if (last.kind, &last.words, &last.files) == (usage.kind, &usage.words, &usage.files) => {
                     last.range.end = piece.end;
                 }
                 _ => {
-                    let mut end = SectorEnd::of(&self.node.name, piece, fate.kind, fate.words);
-                    end.files = fate.files;
+                    let mut end = SectorEnd::of(&self.node.name, piece, usage.kind, usage.words);
+                    end.files = usage.files;
                     ends.push(end);
                 }
             }
@@ -110,30 +111,30 @@ impl<'a> Lookup<'a> {
     }
 
     /// The use of a block, according to the bitmap and the inodes.
-    fn fate(&mut self, block: u64, used: Option<bool>, inode: Option<Option<u64>>) -> BlockFate {
-        let fate = |kind, words: &str| BlockFate { kind, words: words.to_owned(), files: Vec::new() };
-        let unknown = |words: &str| fate(EndKind::Unknown, words);
+    fn usage(&mut self, block: u64, used: Option<bool>, inode: Option<Option<u64>>) -> BlockUsage {
+        let usage = |kind, words: &str| BlockUsage { kind, words: words.to_owned(), files: Vec::new() };
+        let unknown = |words: &str| usage(EndKind::Unknown, words);
         // debugfs does not accept 0 as a block, but that one is always in use.
         if block == 0 && self.shape.first == 0 {
-            return fate(
+            return usage(
                 EndKind::Metadata,
                 "metadata of ext4: the superblock, and the room of a boot loader before it",
             );
         }
         if block < self.shape.first || block >= self.shape.blocks {
-            return fate(
+            return usage(
                 EndKind::Outside,
                 "before or behind the blocks of the ext4: the place of a boot loader, or left over",
             );
         }
         match (used, inode) {
-            (Some(false), Some(None)) => fate(EndKind::Free, "ext4 says that it is free: nothing is stored there"),
+            (Some(false), Some(None)) => usage(EndKind::Free, "ext4 says that it is free: nothing is stored there"),
             (Some(false), Some(Some(inode))) => {
                 unknown(&format!("ext4 contradicts itself: free, and part of inode {inode}: have e2fsck look at it"))
             }
-            (Some(true), Some(Some(inode))) => self.of_inode(inode),
+            (Some(true), Some(Some(inode))) => self.inode_usage(inode),
             (Some(true), Some(None)) => match self.shape.structure_at(block, &self.groups) {
-                Some(what) => fate(EndKind::Metadata, &format!("metadata of ext4: {what}")),
+                Some(structure) => usage(EndKind::Metadata, &format!("metadata of ext4: {structure}")),
                 None => unknown(
                     "in use, says ext4, by nothing that has a name: a deleted file that is still open, or a file that is being written",
                 ),
@@ -142,11 +143,11 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    fn of_inode(&mut self, inode: u64) -> BlockFate {
+    fn inode_usage(&mut self, inode: u64) -> BlockUsage {
         if let Some(known) = self.known.get(&inode) {
             return known.clone();
         }
-        let own = match inode {
+        let reserved = match inode {
             1 => Some("list of bad blocks: nothing is stored there"),
             3 | 4 => Some("its quotas"),
             7 => Some("room for more descriptors, which it keeps for the day when it is enlarged"),
@@ -155,36 +156,36 @@ impl<'a> Lookup<'a> {
             inode if inode < FIRST_INODE => Some("one of its own inodes"),
             _ => None,
         };
-        let fate = match own {
-            Some(what) if inode == 1 => {
-                BlockFate { kind: EndKind::Free, words: format!("on ext4's {what}"), files: Vec::new() }
+        let usage = match reserved {
+            Some(purpose) if inode == 1 => {
+                BlockUsage { kind: EndKind::Free, words: format!("on ext4's {purpose}"), files: Vec::new() }
             }
-            Some(what) => {
-                BlockFate { kind: EndKind::Metadata, words: format!("metadata of ext4: {what}"), files: Vec::new() }
+            Some(purpose) => {
+                BlockUsage { kind: EndKind::Metadata, words: format!("metadata of ext4: {purpose}"), files: Vec::new() }
             }
-            None => self.named(inode),
+            None => self.file_usage(inode),
         };
-        self.known.insert(inode, fate.clone());
-        fate
+        self.known.insert(inode, usage.clone());
+        usage
     }
 
-    fn named(&self, inode: u64) -> BlockFate {
-        let about = self.ask(&format!("stat <{inode}>")).ok();
-        let about = about.and_then(|said| ext_words::inode(&String::from_utf8_lossy(&said), inode));
-        let names = about.as_ref().and_then(|about| {
-            let said = self.ask(&format!("ncheck {inode}")).ok()?;
-            ext_words::names(&said, inode, about)
+    fn file_usage(&self, inode: u64) -> BlockUsage {
+        let properties = self.debugfs(&format!("stat <{inode}>")).ok();
+        let properties = properties.and_then(|output| ext_words::inode(&String::from_utf8_lossy(&output), inode));
+        let names = properties.as_ref().and_then(|properties| {
+            let output = self.debugfs(&format!("ncheck {inode}")).ok()?;
+            ext_words::names(&output, inode, properties)
         });
-        let is_folder = about.as_ref().is_some_and(|about| about.is_folder);
+        let is_folder = properties.as_ref().is_some_and(|properties| properties.is_folder);
         let files: Vec<String> = names.iter().flatten().take(NAMES_MAX).map(|name| self.path(name, inode)).collect();
         let name = if files.is_empty() { ", whose name could not be found" } else { "" };
         match is_folder {
             true => {
                 let words = format!("metadata of ext4: the names in a folder (inode {inode}{name})");
-                BlockFate { kind: EndKind::Metadata, words, files }
+                BlockUsage { kind: EndKind::Metadata, words, files }
             }
             false => {
-                BlockFate { kind: EndKind::File, words: format!("a file of the ext4 (inode {inode}{name})"), files }
+                BlockUsage { kind: EndKind::File, words: format!("a file of the ext4 (inode {inode}{name})"), files }
             }
         }
     }

@@ -153,7 +153,7 @@ impl ExtShape {
 }
 
 /// Parses the output of `testb`: which blocks are in use, and which are not. Blocks that it does not mention are left out.
-pub fn in_use(said: &str) -> BTreeMap<u64, bool> {
+pub fn in_use(output: &str) -> BTreeMap<u64, bool> {
     let block = |line: &str| {
         let (block, rest) = line.strip_prefix("Block ")?.split_once(' ')?;
         let is_used = match rest.trim_end() {
@@ -163,11 +163,11 @@ pub fn in_use(said: &str) -> BTreeMap<u64, bool> {
         };
         Some((block.parse().ok()?, is_used))
     };
-    said.lines().filter_map(block).collect()
+    output.lines().filter_map(block).collect()
 }
 
 /// Parses the output of `icheck`: the inode that uses each block, or `None`. Blocks that it does not mention are left out.
-pub fn inodes(said: &str) -> BTreeMap<u64, Option<u64>> {
+pub fn inodes(output: &str) -> BTreeMap<u64, Option<u64>> {
     let block = |line: &str| {
         let (block, inode) = line.split_once('\t')?;
         let inode = match inode.trim_end() {
@@ -176,7 +176,7 @@ pub fn inodes(said: &str) -> BTreeMap<u64, Option<u64>> {
         };
         Some((block.parse().ok()?, inode))
     };
-    said.lines().filter_map(block).collect()
+    output.lines().filter_map(block).collect()
 }
 
 /// Properties of an inode according to `stat`.
@@ -189,18 +189,18 @@ pub struct ExtInode {
 }
 
 /// Parses the first lines of the output of `stat <INODE>`.
-pub fn inode(said: &str, inode: u64) -> Option<ExtInode> {
-    let first = said.lines().next()?.strip_prefix("Inode: ")?;
+pub fn inode(output: &str, inode: u64) -> Option<ExtInode> {
+    let first = output.lines().next()?.strip_prefix("Inode: ")?;
     let (number, rest) = first.split_once(' ')?;
     let kind = rest.trim_start().strip_prefix("Type: ")?.split(' ').next()?;
-    let links = said.lines().find_map(|line| line.strip_prefix("Links: ")?.split(' ').next()?.parse().ok())?;
+    let links = output.lines().find_map(|line| line.strip_prefix("Links: ")?.split(' ').next()?.parse().ok())?;
     (number.parse() == Ok(inode)).then(|| ExtInode { is_folder: kind == "directory", links })
 }
 
 /// Parses the output of `ncheck`: the paths of one inode, from the top of the file system. `None`: a name has a line break in it, so
 /// that the output is ambiguous. (Each name is one line or more, so there are more lines than names.)
-pub fn names(said: &[u8], inode: u64, about: &ExtInode) -> Option<Vec<Vec<u8>>> {
-    let mut lines = said.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
+pub fn names(output: &[u8], inode: u64, properties: &ExtInode) -> Option<Vec<Vec<u8>>> {
+    let mut lines = output.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
     if !lines.next()?.starts_with(b"Inode\t") {
         return None;
     }
@@ -217,7 +217,7 @@ pub fn names(said: &[u8], inode: u64, about: &ExtInode) -> Option<Vec<Vec<u8>>> 
         paths.insert([b"/", &path[slashes..]].concat());
         count += 1;
     }
-    let names = if about.is_folder { 1 } else { about.links };
+    let names = if properties.is_folder { 1 } else { properties.links };
     (count > 0 && count <= names).then(|| paths.into_iter().collect())
 }
 
@@ -284,38 +284,38 @@ mod tests {
     }
 
     #[test]
-    fn blocks_and_inodes_in_the_words_of_debugfs() {
-        let said = "Block 9220 marked in use\nBlock 9221 not in use\nBlock x marked in use\nBlock 5 marked\n";
-        assert_eq!(in_use(said), BTreeMap::from([(9220, true), (9221, false)]));
-        let said = "Block\tInode number\n9220\t12\n5000\t<block not found>\n77\tmany\n";
-        assert_eq!(inodes(said), BTreeMap::from([(9220, Some(12)), (5000, None)]));
-        let said =
+    fn blocks_and_inodes_in_the_output_of_debugfs_are_parsed() {
+        let output = "Block 9220 marked in use\nBlock 9221 not in use\nBlock x marked in use\nBlock 5 marked\n";
+        assert_eq!(in_use(output), BTreeMap::from([(9220, true), (9221, false)]));
+        let output = "Block\tInode number\n9220\t12\n5000\t<block not found>\n77\tmany\n";
+        assert_eq!(inodes(output), BTreeMap::from([(9220, Some(12)), (5000, None)]));
+        let output =
             "Inode: 12   Type: regular    Mode:  0644   Flags: 0x80000\nFile ACL: 0\nLinks: 2   Blockcount: 2048\n";
-        assert_eq!(inode(said, 12), Some(ExtInode { is_folder: false, links: 2 }));
-        assert_eq!((inode(said, 13), inode("", 12), inode("Inode: 12", 12)), (None, None, None));
+        assert_eq!(inode(output, 12), Some(ExtInode { is_folder: false, links: 2 }));
+        assert_eq!((inode(output, 13), inode("", 12), inode("Inode: 12", 12)), (None, None, None));
     }
 
     #[test]
-    fn a_name_that_pretends_to_be_two_is_not_told() {
-        let two = ExtInode { is_folder: false, links: 2 };
-        let one = ExtInode { is_folder: false, links: 1 };
-        let told = |said: &str, about: &ExtInode| {
-            names(said.as_bytes(), 12, about)
+    fn a_name_with_a_line_break_is_not_taken_for_two_names() {
+        let two_links = ExtInode { is_folder: false, links: 2 };
+        let one_link = ExtInode { is_folder: false, links: 1 };
+        let parsed = |output: &str, properties: &ExtInode| {
+            names(output.as_bytes(), 12, properties)
                 .map(|names| names.into_iter().map(|name| String::from_utf8(name).unwrap()).collect::<Vec<_>>())
         };
         let head = "Inode\tPathname\n";
-        assert_eq!(told(&format!("{head}12\t//a\n12\t/d/b c\n"), &two).unwrap(), ["/a", "/d/b c"]);
+        assert_eq!(parsed(&format!("{head}12\t//a\n12\t/d/b c\n"), &two_links).unwrap(), ["/a", "/d/b c"]);
         // One name: "x", a line break, "12", a tab, "/etc/shadow".
-        assert_eq!(told(&format!("{head}12\t//x\n12\t/etc/shadow\n"), &one), None);
-        assert_eq!(told(&format!("{head}12\t//x\n12\tz\n"), &two), None, "no path");
-        assert_eq!(told(&format!("{head}12\t//x\n13\t/etc/shadow\n"), &two), None, "another inode");
-        assert_eq!((told(head, &one), told("", &one), told("12\t/x\n", &one)), (None, None, None));
+        assert_eq!(parsed(&format!("{head}12\t//x\n12\t/etc/shadow\n"), &one_link), None);
+        assert_eq!(parsed(&format!("{head}12\t//x\n12\tz\n"), &two_links), None, "no path");
+        assert_eq!(parsed(&format!("{head}12\t//x\n13\t/etc/shadow\n"), &two_links), None, "another inode");
+        assert_eq!((parsed(head, &one_link), parsed("", &one_link), parsed("12\t/x\n", &one_link)), (None, None, None));
         let folder = ExtInode { is_folder: true, links: 9 };
-        assert_eq!(told(&format!("{head}12\t/d\n"), &folder).unwrap(), ["/d"]);
+        assert_eq!(parsed(&format!("{head}12\t/d\n"), &folder).unwrap(), ["/d"]);
     }
 
     #[test]
-    fn whatever_lies_there_nothing_panics() {
+    fn random_superblocks_and_outputs_cause_no_panic() {
         let mut state = 7_u64;
         let mut next = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -348,12 +348,12 @@ mod tests {
                     shape.structure_at(block, &groups);
                 }
             }
-            let said: String = (0..next() % 12).map(|_| words[(next() % 10) as usize]).collect();
-            let about = ExtInode { is_folder: false, links: next() % 3 };
-            in_use(&said);
-            inodes(&said);
-            inode(&said, 12);
-            names(said.as_bytes(), 12, &about);
+            let output: String = (0..next() % 12).map(|_| words[(next() % 10) as usize]).collect();
+            let properties = ExtInode { is_folder: false, links: next() % 3 };
+            in_use(&output);
+            inodes(&output);
+            inode(&output, 12);
+            names(output.as_bytes(), 12, &properties);
         }
     }
 }

@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn owners_are_inodes_or_what_the_file_system_calls_them() {
+    fn owners_are_inodes_or_named_structures_of_the_file_system() {
         assert_eq!(owner(0, 131), RunOwner::Inode(131));
         assert_eq!((owner(0x10, 1), owner(0x10, 2)), (RunOwner::Free, RunOwner::Unrecorded));
         assert_eq!(owner(0x10, (0x58 << 32) | 2), RunOwner::Own("its journal, which is replayed only after a crash"));
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_xfs_does_not_say() {
+    fn a_file_of_proc_has_neither_owners_nor_extents() {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(&[1; 8192]).unwrap();
         let proc = File::open("/proc/self/status").unwrap();

@@ -99,8 +99,8 @@ impl LabelReader {
 fn labels_in(place: u64, page: &[u8]) -> Vec<LabelKind> {
     let has = |at: usize, magic: &[u8]| page.get(at..at + magic.len()) == Some(magic);
     let mut found = Vec::new();
-    let mut note = |is_there: bool, kind| {
-        if is_there {
+    let mut note = |has_label: bool, kind| {
+        if has_label {
             found.push(kind)
         }
     };
@@ -122,8 +122,8 @@ fn labels_in(place: u64, page: &[u8]) -> Vec<LabelKind> {
         0x1_0000 => note(has(64, b"_BHRfS_M"), LabelKind::Btrfs),
         _ => {
             const UBERBLOCK: u64 = 0x00ba_b10c;
-            let is_one = |at: usize| has(at, &UBERBLOCK.to_le_bytes()) || has(at, &UBERBLOCK.to_be_bytes());
-            note((0..4).any(|index| is_one(index * 1024)), LabelKind::Zfs);
+            let is_uberblock = |at: usize| has(at, &UBERBLOCK.to_le_bytes()) || has(at, &UBERBLOCK.to_be_bytes());
+            note((0..4).any(|index| is_uberblock(index * 1024)), LabelKind::Zfs);
         }
     }
     found

@@ -32,28 +32,28 @@ pub fn table(node: &BlockNode) -> Result<String, ToolError> {
     let (major, minor) = node.numbers;
     // Without another option, keys are not shown.
     let (major, minor) = (major.to_string(), minor.to_string());
-    let said = tool::run("dmsetup", &["table", "--major", &major, "--minor", &minor])?;
-    Ok(String::from_utf8_lossy(&said).into_owned())
+    let output = tool::run("dmsetup", &["table", "--major", &major, "--minor", &minor])?;
+    Ok(String::from_utf8_lossy(&output).into_owned())
 }
 
 /// Maps `range` of the device with these numbers to the device above.
 pub fn mapped(table: &str, (major, minor): (u32, u32), range: SectorRange) -> MappedRange {
-    let own = format!("{major}:{minor}");
+    let numbers = format!("{major}:{minor}");
     let mut found = MappedRange::default();
     for line in table.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
         let [start, length, target, arguments @ ..] = &words[..] else { continue };
         let (Ok(start), Ok(length)) = (start.parse::<u64>(), length.parse::<u64>()) else { continue };
-        if !arguments.contains(&own.as_str()) || start.checked_add(length).is_none() {
+        if !arguments.contains(&numbers.as_str()) || start.checked_add(length).is_none() {
             continue;
         }
         let runs = match (*target, arguments) {
-            ("linear", [_, offset]) => offset.parse().ok().map(|offset| plain(start, length, offset, range)),
+            ("linear", [_, offset]) => offset.parse().ok().map(|offset| linear(start, length, offset, range)),
             // cipher, key, offset of the vectors, device, offset, options
-            ("crypt", [_, _, _, device, offset, options @ ..]) if is_plain(device, &own, options) => {
-                offset.parse().ok().map(|offset| plain(start, length, offset, range))
+            ("crypt", [_, _, _, device, offset, options @ ..]) if is_plain(device, &numbers, options) => {
+                offset.parse().ok().map(|offset| linear(start, length, offset, range))
             }
-            ("striped", [count, chunk, places @ ..]) => striped(start, length, count, chunk, places, &own, range),
+            ("striped", [count, chunk, places @ ..]) => striped(start, length, count, chunk, places, &numbers, range),
             _ => None,
         };
         match runs {
@@ -69,13 +69,13 @@ pub fn mapped(table: &str, (major, minor): (u32, u32), range: SectorRange) -> Ma
 }
 
 /// Whether a crypt target maps sectors one to one: with checksums between them, it does not.
-fn is_plain(device: &str, own: &str, options: &[&str]) -> bool {
-    device == own && !options.iter().any(|option| option.starts_with("integrity"))
+fn is_plain(device: &str, numbers: &str, options: &[&str]) -> bool {
+    device == numbers && !options.iter().any(|option| option.starts_with("integrity"))
 }
 
 type Runs = Vec<(SectorRange, u64)>;
 
-fn plain(start: u64, length: u64, offset: u64, range: SectorRange) -> Runs {
+fn linear(start: u64, length: u64, offset: u64, range: SectorRange) -> Runs {
     let Some(end) = offset.checked_add(length) else { return Vec::new() };
     let below = range.intersection(SectorRange::new(offset, end));
     if below.is_empty() { Vec::new() } else { vec![(below, start + below.start.0 - offset)] }
@@ -88,7 +88,7 @@ fn striped(
     count: &str,
     chunk: &str,
     places: &[&str],
-    own: &str,
+    numbers: &str,
     range: SectorRange,
 ) -> Option<Runs> {
     let (count, chunk) = (count.parse::<u64>().ok()?, chunk.parse::<u64>().ok()?);
@@ -98,7 +98,7 @@ fn striped(
         return None;
     }
     let mut runs = Runs::new();
-    for (column, place) in places.chunks(2).enumerate().filter(|(_, place)| place[0] == own) {
+    for (column, place) in places.chunks(2).enumerate().filter(|(_, place)| place[0] == numbers) {
         let offset: u64 = place[1].parse().ok()?;
         let below = range.intersection(SectorRange::new(offset, offset.checked_add(length / count)?));
         let mut at = below.start.0;
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_named_and_nonsense_is_none() {
+    fn unknown_targets_are_listed_and_invalid_lines_are_ignored() {
         let table = "0 100 thin-pool 8:1 8:2 128 0\n0 9 linear\nx y z\n18446744073709551615 9 linear 8:1 0\n\
             0 18446744073709551615 linear 8:1 9\n0 7 striped 2 0 8:1 0 8:1 0\n";
         let found = mapped(table, (8, 1), SectorRange::at(3, 4));

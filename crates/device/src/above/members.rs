@@ -6,13 +6,13 @@ use scrubjay_core::units::SectorRange;
 
 /// An array, seen from one of its members.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MdSeat {
+pub struct MdMemberView {
     /// `RAID5`.
     pub level: String,
     /// The number of places.
     pub disks: usize,
     /// What the member is in the array.
-    pub own: MdOwn,
+    pub role: MdDeviceRole,
     /// The map of places, or why there is none.
     pub map: Result<MdMap, &'static str>,
     /// The places that are empty, or whose disks are not in sync.
@@ -25,7 +25,7 @@ pub struct MdSeat {
 
 /// The role of a device in an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MdOwn {
+pub enum MdDeviceRole {
     /// In its place, with data from sector `start` on.
     Member {
         /// Its place.
@@ -48,9 +48,9 @@ pub enum MdOwn {
 /// States of a running array (Linux, drivers/md/md.c, `array_states`).
 const RUNNING: [&str; 6] = ["clean", "active", "active-idle", "write-pending", "read-auto", "readonly"];
 
-impl MdSeat {
+impl MdMemberView {
     /// The array `node`, seen from its member `member`.
-    pub fn of(node: &BlockNode, member: &str) -> MdSeat {
+    pub fn of(node: &BlockNode, member: &str) -> MdMemberView {
         let level = node.text("md/level").unwrap_or_default();
         let disks = node.number("md/raid_disks").unwrap_or(0) as usize;
         let of = |device: &str, file: &str| node.text(&format!("md/{device}/{file}"));
@@ -62,7 +62,9 @@ impl MdSeat {
             let state = of(device, "state").unwrap_or_default();
             let slot =
                 of(device, "slot").and_then(|slot| slot.parse::<usize>().ok()).filter(|slot| *slot < sizes.len());
-            let Some(slot) = slot.filter(|_| !is(&state, "faulty") && !is(&state, "journal")) else { continue };
+            let Some(slot) = slot.filter(|_| !has_state(&state, "faulty") && !has_state(&state, "journal")) else {
+                continue;
+            };
             for list in ["bad_blocks", "unacknowledged_bad_blocks"] {
                 let start = of(device, "offset").and_then(|offset| offset.parse().ok()).unwrap_or(0);
                 bad[slot].extend(runs(&of(device, list).unwrap_or_default(), start));
@@ -70,7 +72,7 @@ impl MdSeat {
             let size = of(device, "size").and_then(|size| size.parse::<u64>().ok());
             sizes[slot] = sizes[slot].or(size.and_then(|size| size.checked_mul(2)));
             // The link of a disk that was pulled leads nowhere, but md calls it in sync until it next uses it.
-            in_sync[slot] |= is(&state, "in_sync") && node.has(&format!("md/{device}/block/dev"));
+            in_sync[slot] |= has_state(&state, "in_sync") && node.has(&format!("md/{device}/block/dev"));
         }
         let component = node.number("md/component_size").and_then(|size| size.checked_mul(2)).unwrap_or(0);
         let missing: Vec<usize> = (0..in_sync.len()).filter(|&slot| !in_sync[slot]).collect();
@@ -91,10 +93,10 @@ impl MdSeat {
         };
         let state = node.text("md/array_state").unwrap_or_default();
         let is_running = RUNNING.contains(&state.as_str()) && !level.is_empty() && disks > 0;
-        let own = if is_running { own(node, &format!("dev-{member}")) } else { MdOwn::Stopped };
+        let role = if is_running { device_role(node, &format!("dev-{member}")) } else { MdDeviceRole::Stopped };
         let is_unsynced = node.text("md/resync_start").is_some_and(|at| at != "none");
         let level = level.strip_prefix("raid").map_or(level.clone(), |number| format!("RAID{number}"));
-        MdSeat { level, disks, own, map, missing, bad, is_unsynced }
+        MdMemberView { level, disks, role, map, missing, bad, is_unsynced }
     }
 
     /// The places that cannot help to restore these sectors of the data of `slot`: those that are missing, and those with bad blocks
@@ -124,21 +126,21 @@ fn runs(list: &str, start: u64) -> Vec<SectorRange> {
     runs.flat_map(both).collect()
 }
 
-fn is(state: &str, word: &str) -> bool {
+fn has_state(state: &str, word: &str) -> bool {
     state.split(',').any(|state| state.trim() == word)
 }
 
-fn own(node: &BlockNode, device: &str) -> MdOwn {
+fn device_role(node: &BlockNode, device: &str) -> MdDeviceRole {
     let of = |file: &str| node.text(&format!("md/{device}/{file}"));
-    let Some(state) = of("state") else { return MdOwn::Unknown };
+    let Some(state) = of("state") else { return MdDeviceRole::Unknown };
     let slot = of("slot").and_then(|slot| slot.parse().ok());
     let start = of("offset").and_then(|offset| offset.parse().ok());
     match (slot, start) {
-        _ if is(&state, "faulty") => MdOwn::Faulty,
-        _ if is(&state, "journal") || is(&state, "replacement") => MdOwn::InTransition,
-        (None, _) if is(&state, "spare") || of("slot").is_some_and(|slot| slot == "none") => MdOwn::Spare,
-        (Some(slot), Some(start)) if is(&state, "in_sync") => MdOwn::Member { slot, start },
-        (Some(_), _) if is(&state, "spare") => MdOwn::InTransition,
-        _ => MdOwn::Unknown,
+        _ if has_state(&state, "faulty") => MdDeviceRole::Faulty,
+        _ if has_state(&state, "journal") || has_state(&state, "replacement") => MdDeviceRole::InTransition,
+        (None, _) if has_state(&state, "spare") || of("slot").is_some_and(|slot| slot == "none") => MdDeviceRole::Spare,
+        (Some(slot), Some(start)) if has_state(&state, "in_sync") => MdDeviceRole::Member { slot, start },
+        (Some(_), _) if has_state(&state, "spare") => MdDeviceRole::InTransition,
+        _ => MdDeviceRole::Unknown,
     }
 }

@@ -45,7 +45,7 @@ impl Surroundings for ThisMachine {
     }
 
     fn ends(&self, node: &BlockNode, range: SectorRange, depth: usize) -> (Vec<SectorLayer>, Vec<SectorEnd>) {
-        ends::look(node, range, depth)
+        ends::find_ends(node, range, depth)
     }
 }
 

@@ -55,7 +55,7 @@ impl MountedAt {
         let seen = self.inside(&String::from_utf8_lossy(name)).map(fs::symlink_metadata);
         let path = self.path_of(name);
         match seen {
-            Some(Ok(about)) if about.ino() == inode => path,
+            Some(Ok(metadata)) if metadata.ino() == inode => path,
             Some(_) => format!("{path} (where another file is seen, or none: hidden by a mount, or just moved)"),
             None => path,
         }
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_called_as_they_are_mounted_and_stay_one_line() {
+    fn file_paths_are_shown_below_the_mount_point_and_on_one_line() {
         let mount = |point: &str, root: &str| MountedAt {
             kind: "ext4".into(),
             point: point.into(),
@@ -91,10 +91,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("x"), "x").unwrap();
         let inode = fs::metadata(folder.path().join("x")).unwrap().ino();
-        let here = mount(folder.path().to_str().unwrap(), "/");
-        assert_eq!(here.path_of_inode(b"/x", inode), here.path_of(b"/x"));
-        assert!(here.path_of_inode(b"/x", inode + 1).contains("another file is seen"));
-        assert!(here.path_of_inode(b"/y", inode).contains("or none"));
+        let mounted = mount(folder.path().to_str().unwrap(), "/");
+        assert_eq!(mounted.path_of_inode(b"/x", inode), mounted.path_of(b"/x"));
+        assert!(mounted.path_of_inode(b"/x", inode + 1).contains("another file is seen"));
+        assert!(mounted.path_of_inode(b"/y", inode).contains("or none"));
         assert_eq!(mount("/mnt", "/").path_of(b"/a\nb\x1b[2J"), "/mnt/a\\nb\\e[2J");
         assert_eq!(MountedAt::path_without(b"/a\nb", "/dev/sda1"), "/a\\nb (on /dev/sda1, which is not mounted)");
     }

@@ -43,13 +43,13 @@ fn search_within(mount: &Path, wanted: &Wanted, time_max: Duration) -> SearchedN
     let mut found = SearchedNames { is_whole: true, ..SearchedNames::default() };
     let Ok(top) = fs::symlink_metadata(mount) else { return SearchedNames::default() };
     let deadline = Instant::now() + time_max;
-    let mut ahead = vec![PathBuf::new()];
+    let mut to_search = vec![PathBuf::new()];
     if let Wanted::Inodes(inodes) = wanted
         && inodes.contains(&top.ino())
     {
         found.names.push((top.ino(), b"/".to_vec()));
     }
-    while let Some(inside) = ahead.pop() {
+    while let Some(inside) = to_search.pop() {
         let Ok(entries) = fs::read_dir(mount.join(&inside)) else {
             found.is_whole = false; // removed meanwhile, or damaged
             continue;
@@ -67,9 +67,9 @@ fn search_within(mount: &Path, wanted: &Wanted, time_max: Duration) -> SearchedN
             let (path, kind) = (inside.join(entry.file_name()), entry.file_type());
             let is_folder = kind.as_ref().is_ok_and(|kind| kind.is_dir());
             // If something is mounted on a folder, its entry is the lower file system's, its metadata the upper one's.
-            let about = is_folder.then(|| fs::symlink_metadata(mount.join(&path)).ok()).flatten();
-            if is_folder && about.is_some_and(|about| about.dev() == top.dev()) {
-                ahead.push(path.clone());
+            let metadata = is_folder.then(|| fs::symlink_metadata(mount.join(&path)).ok()).flatten();
+            if is_folder && metadata.is_some_and(|metadata| metadata.dev() == top.dev()) {
+                to_search.push(path.clone());
             }
             let is_wanted = match wanted {
                 Wanted::Inodes(inodes) => inodes.contains(&entry.ino()),
@@ -93,8 +93,8 @@ fn open(path: &Path, device: u64) -> Option<File> {
     let with = |flags| OpenOptions::new().read(true).custom_flags(flags).open(path);
     let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
     let file = with(flags | libc::O_NOATIME).or_else(|_| with(flags)).ok()?;
-    let about = file.metadata().ok()?;
-    (about.is_file() && about.dev() == device).then_some(file)
+    let metadata = file.metadata().ok()?;
+    (metadata.is_file() && metadata.dev() == device).then_some(file)
 }
 
 #[cfg(test)]
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_search_that_was_cut_short_says_so() {
+    fn a_search_that_was_cut_short_is_marked_incomplete() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("x"), "x").unwrap();
         let wanted = Wanted::Inodes(BTreeSet::from([1]));

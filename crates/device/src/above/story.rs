@@ -141,9 +141,9 @@ pub struct Keeper {
 }
 
 impl SectorEnd {
-    /// An end with unknown contents, for the reason `why`.
-    pub fn unknown(device: &str, range: SectorRange, why: impl Into<String>) -> SectorEnd {
-        SectorEnd::of(device, range, EndKind::Unknown, why)
+    /// An end with unknown contents, for this reason.
+    pub fn unknown(device: &str, range: SectorRange, reason: impl Into<String>) -> SectorEnd {
+        SectorEnd::of(device, range, EndKind::Unknown, reason)
     }
 
     /// An end without files and, so far, without keepers.

@@ -152,12 +152,12 @@ fn members_of_a_raid_5_on_partitions() {
         ends(&head),
         [("sda1", "2046+2".into(), EndKind::Outside, false), ("md0", "0+2".into(), EndKind::File, true)]
     );
-    let behind = machine.up("sda1", 2048 + 12_799, 2);
-    assert_eq!(behind.ends.iter().map(|end| end.kind).collect::<Vec<_>>(), [EndKind::Outside, EndKind::File]);
+    let across_end = machine.up("sda1", 2048 + 12_799, 2);
+    assert_eq!(across_end.ends.iter().map(|end| end.kind).collect::<Vec<_>>(), [EndKind::Outside, EndKind::File]);
 }
 
 #[test]
-fn a_degraded_array_is_no_help_and_takes_the_missing_members_data_along() {
+fn a_degraded_array_restores_nothing_and_needs_each_remaining_member() {
     let mut machine = Machine::new();
     disks(&mut machine, &["sda", "sdb", "sdc", "sdd"]);
     let members = [("sda", SYNC), ("sdb", "faulty"), ("sdc", SYNC)];
@@ -170,27 +170,27 @@ fn a_degraded_array_is_no_help_and_takes_the_missing_members_data_along() {
     assert!(data.ends[0].keepers[0].why_not.contains("of member 1 is missing"), "{:?}", data.ends[0]);
     let parity = machine.up("sdc", 2048 + 1, 1);
     assert_eq!(ends(&parity), [("md0", "129+1".into(), EndKind::File, false)], "what only the parity still tells");
-    let of_the_missing = machine.up("sda", 2048 + 128, 1);
-    assert_eq!(ends(&of_the_missing), [("md0", "384+1".into(), EndKind::File, false)], "the parity is missing");
-    let out = machine.up("sdb", 2048 + 1, 1);
-    assert_eq!(ends(&out), [("sdb", "2049+1".into(), EndKind::Unknown, false)], "who knows what is needed yet");
+    let other_chunk = machine.up("sda", 2048 + 128, 1);
+    assert_eq!(ends(&other_chunk), [("md0", "384+1".into(), EndKind::File, false)], "the parity is missing");
+    let faulty = machine.up("sdb", 2048 + 1, 1);
+    assert_eq!(ends(&faulty), [("sdb", "2049+1".into(), EndKind::Unknown, false)], "who knows what is needed yet");
 }
 
 #[test]
-fn what_md_knows_to_be_bad_or_not_in_sync_helps_nobody() {
+fn bad_blocks_and_unsynced_arrays_restore_nothing() {
     let mut machine = Machine::new();
     disks(&mut machine, &["sda", "sdb", "sdc"]);
     machine.array("raid5", 2, 12_800, 25_600, &[("sda", SYNC), ("sdb", SYNC), ("sdc", SYNC)]);
-    let asked = |machine: &Machine, sector: u64| ends(&machine.up("sda", 2048 + sector, 1)).remove(0).3;
-    assert!(asked(&machine, 40) && asked(&machine, 48));
+    let is_restorable = |machine: &Machine, sector: u64| ends(&machine.up("sda", 2048 + sector, 1)).remove(0).3;
+    assert!(is_restorable(&machine, 40) && is_restorable(&machine, 48));
     for list in ["bad_blocks", "unacknowledged_bad_blocks"] {
         machine.file(&format!("devices/md0/md/dev-sdb/{list}"), "40 8\n");
-        assert!(!asked(&machine, 40), "{list}");
-        assert!(asked(&machine, 48) && asked(&machine, 39), "{list}");
+        assert!(!is_restorable(&machine, 40), "{list}");
+        assert!(is_restorable(&machine, 48) && is_restorable(&machine, 39), "{list}");
         machine.file(&format!("devices/md0/md/dev-sdb/{list}"), "");
     }
     machine.file("devices/md0/md/resync_start", "0\n");
-    assert!(!asked(&machine, 40));
+    assert!(!is_restorable(&machine, 40));
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn a_disk_that_was_pulled_counts_as_missing() {
 }
 
 #[test]
-fn what_is_between_or_reshaped_or_unknown_is_not_followed() {
+fn spares_reshaped_arrays_and_unknown_holders_are_not_followed() {
     let mut machine = Machine::new();
     disks(&mut machine, &["sda", "sdb", "sdc"]);
     machine.array("raid5", 2, 12_800, 25_600, &[("sda", SYNC), ("sdb", SYNC), ("sdc", "spare")]);
@@ -264,7 +264,7 @@ fn logical_volumes_are_followed_where_their_tables_are_plain() {
 }
 
 #[test]
-fn a_circle_of_devices_ends() {
+fn a_cycle_of_devices_ends_the_walk() {
     let mut machine = Machine::new();
     machine.device("dm-0", 8192);
     machine.file("devices/dm-0/dm/name", "round");

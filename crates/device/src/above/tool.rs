@@ -9,7 +9,7 @@ use std::time::Duration;
 /// The most output that is read, in bytes: block groups of 100 TB are some 100 MB of text.
 const OUTPUT_MAX: usize = 256 << 20;
 /// Bytes of error output that are kept.
-const COMPLAINTS_MAX: u64 = 64 << 10;
+const ERROR_OUTPUT_MAX: u64 = 64 << 10;
 /// Time-out of a program: a search through all inodes of a large file system takes minutes.
 const TIME_OUT: Duration = Duration::from_secs(15 * 60);
 /// Folders of system programs; a user's path often leaves these out.
@@ -49,7 +49,7 @@ fn run_within(program: &'static str, arguments: &[&str], time_out: Duration) -> 
         command.args(arguments).env("LC_ALL", "C").env("DEBUGFS_PAGER", "__none__").env_remove("PAGER");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         match command.spawn() {
-            Ok(child) => return listen(program, child, time_out),
+            Ok(child) => return collect_output(program, child, time_out),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 return Err(ToolError::Permission(program));
@@ -60,41 +60,41 @@ fn run_within(program: &'static str, arguments: &[&str], time_out: Duration) -> 
     Err(ToolError::Absent(program))
 }
 
-fn listen(program: &'static str, mut child: Child, time_out: Duration) -> Result<Vec<u8>, ToolError> {
+fn collect_output(program: &'static str, mut child: Child, time_out: Duration) -> Result<Vec<u8>, ToolError> {
     let failed = |error: io::Error| ToolError::Failed(program, error.to_string());
     let broken = || failed(io::ErrorKind::BrokenPipe.into());
     let (out, err) = (child.stdout.take().ok_or_else(broken)?, child.stderr.take().ok_or_else(broken)?);
     let (sender, receiver) = mpsc::channel();
-    let complaints = thread::spawn(move || {
-        let (mut said, mut err) = (Vec::new(), err);
-        let _ = err.by_ref().take(COMPLAINTS_MAX).read_to_end(&mut said);
+    let error_output = thread::spawn(move || {
+        let (mut output, mut err) = (Vec::new(), err);
+        let _ = err.by_ref().take(ERROR_OUTPUT_MAX).read_to_end(&mut output);
         // A full pipe would block the program, or end it.
         let _ = io::copy(&mut err, &mut io::sink());
-        said
+        output
     });
     thread::spawn(move || {
-        let mut said = Vec::new();
-        let read = out.take(OUTPUT_MAX as u64 + 1).read_to_end(&mut said);
-        let _ = sender.send(read.map(|_| said));
+        let mut output = Vec::new();
+        let read = out.take(OUTPUT_MAX as u64 + 1).read_to_end(&mut output);
+        let _ = sender.send(read.map(|_| output));
     });
-    let heard = receiver.recv_timeout(time_out);
-    if !matches!(&heard, Ok(Ok(said)) if said.len() <= OUTPUT_MAX) {
+    let received = receiver.recv_timeout(time_out);
+    if !matches!(&received, Ok(Ok(output)) if output.len() <= OUTPUT_MAX) {
         let _ = child.kill();
         thread::spawn(move || child.wait());
-        return Err(match heard {
+        return Err(match received {
             Err(_) => ToolError::TimedOut(program),
             Ok(Err(error)) => failed(error),
             Ok(Ok(_)) => ToolError::TooMuch(program),
         });
     }
-    let said = heard.ok().and_then(Result::ok).unwrap_or_default();
+    let output = received.ok().and_then(Result::ok).unwrap_or_default();
     let status = child.wait().map_err(failed)?;
-    let complaints = complaints.join().unwrap_or_default();
+    let error_output = error_output.join().unwrap_or_default();
     if status.success() {
-        return Ok(said);
+        return Ok(output);
     }
-    let complaints = String::from_utf8_lossy(&complaints).into_owned();
-    let last = complaints.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it did not say why");
+    let error_output = String::from_utf8_lossy(&error_output).into_owned();
+    let last = error_output.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it did not say why");
     Err(ToolError::Failed(program, last.trim().to_owned()))
 }
 
@@ -103,11 +103,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_program_says_and_how_it_fails() {
+    fn output_and_failures_of_a_program_are_returned() {
         assert_eq!(run("echo", &["a", "b"]).unwrap(), b"a b\n");
-        let why = |result: Result<Vec<u8>, ToolError>| result.unwrap_err().to_string();
-        assert_eq!(why(run("scrubjay-no-such-program", &[])), "scrubjay-no-such-program is not installed");
-        assert_eq!(why(run("sh", &["-c", "echo first >&2; echo last >&2; exit 3"])), "sh failed: last");
+        let message = |result: Result<Vec<u8>, ToolError>| result.unwrap_err().to_string();
+        assert_eq!(message(run("scrubjay-no-such-program", &[])), "scrubjay-no-such-program is not installed");
+        assert_eq!(message(run("sh", &["-c", "echo first >&2; echo last >&2; exit 3"])), "sh failed: last");
         assert!(matches!(run_within("sleep", &["60"], Duration::from_millis(50)), Err(ToolError::TimedOut("sleep"))));
     }
 }

@@ -7,8 +7,8 @@ use scrubjay_core::units::{MemberOffset, SECTOR_BYTES, SectorRange};
 use scrubjay_core::volume::format::superblock::{MemberState, Superblock};
 
 /// Finds what lies in these sectors of a member.
-pub fn look(node: &BlockNode, range: SectorRange, depth: usize) -> (Vec<SectorLayer>, Vec<SectorEnd>) {
-    let unknown = |why: String| (Vec::new(), vec![SectorEnd::unknown(&node.name, range, why)]);
+pub fn find_ends(node: &BlockNode, range: SectorRange, depth: usize) -> (Vec<SectorLayer>, Vec<SectorEnd>) {
+    let unknown = |reason: String| (Vec::new(), vec![SectorEnd::unknown(&node.name, range, reason)]);
     let superblock = match OpenMember::open_now(&node.device(), Access::Inspect) {
         Ok(member) => match member.superblock() {
             Ok(superblock) => superblock,
@@ -67,7 +67,7 @@ fn pieces(
                     let count = (end.min(start + geometry.chunk_bytes) - at).div_ceil(SECTOR_BYTES);
                     SectorRange::at((number + within) / SECTOR_BYTES, count)
                 });
-                let what = match (is_appendix, is_data) {
+                let contents = match (is_appendix, is_data) {
                     (true, _) => "the appendix behind a chunk (where it belongs, its version, its checksum)".to_owned(),
                     (false, true) => match inside {
                         Some(inside) => format!("data: sector {} of the volume", inside.start),
@@ -77,7 +77,7 @@ fn pieces(
                 };
                 let name = name(superblock);
                 let words = format!(
-                    "member {} of the Scrubjay volume {name}, stripe {stripe}, chunk {} of {}: {what}",
+                    "member {} of the Scrubjay volume {name}, stripe {stripe}, chunk {} of {}: {contents}",
                     superblock.member,
                     position.get() + 1,
                     geometry.layout.shape().slots()
@@ -118,8 +118,8 @@ fn name(superblock: &Superblock) -> String {
 /// The volume as its superblock describes it: members that it calls active count.
 fn keeper(superblock: &Superblock) -> Keeper {
     let shape = superblock.geometry.layout.shape();
-    let others = superblock.members.iter().enumerate().filter(|(index, _)| *index != superblock.member.get());
-    let out = others.filter(|(_, member)| member.state != MemberState::Active).count();
+    let other_members = superblock.members.iter().enumerate().filter(|(index, _)| *index != superblock.member.get());
+    let out = other_members.filter(|(_, member)| member.state != MemberState::Active).count();
     let why_not = match (shape.parity, out) {
         (0, _) => "it keeps no parities".to_owned(),
         (parity, out) if out >= parity => format!("{out} of its other members are out, by what this one knows"),

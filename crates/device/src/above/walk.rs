@@ -1,14 +1,14 @@
 //! The way up: from a device to the devices that lie on it, by `/sys`, up to those on which none lies.
 
 use super::mapper;
-use super::members::{MdOwn, MdSeat};
+use super::members::{MdDeviceRole, MdMemberView};
 use super::nodes::{BlockNode, BlockTree};
 use super::story::{EndKind, Keeper, LayerKind, SectorEnd, SectorLayer, SectorStory, StripePlace};
 use scrubjay_core::layout::md_map::{MdMap, MdRole, MdSpot};
 use scrubjay_core::units::{SECTOR_BYTES, SectorRange};
 
 /// The deepest stack of devices that is followed.
-const FLOORS_MAX: usize = 12;
+const DEPTH_MAX: usize = 12;
 /// Pieces that are followed, at most; a range that is split into more is not followed further.
 const PIECES_MAX: usize = 8192;
 
@@ -21,8 +21,8 @@ pub trait Surroundings {
 }
 
 /// Walks up from these sectors of a device.
-pub fn walk(tree: &BlockTree, around: &dyn Surroundings, node: &BlockNode, range: SectorRange) -> SectorStory {
-    let mut walk = Walk { tree, around, story: SectorStory::default() };
+pub fn walk(tree: &BlockTree, surroundings: &dyn Surroundings, node: &BlockNode, range: SectorRange) -> SectorStory {
+    let mut walk = Walk { tree, surroundings, story: SectorStory::default() };
     let words = match node.partition_of() {
         Some((disk, start)) => {
             format!("a partition of {disk}: there it is sector {}", start.saturating_add(range.start.0))
@@ -36,7 +36,7 @@ pub fn walk(tree: &BlockTree, around: &dyn Surroundings, node: &BlockNode, range
 
 struct Walk<'a> {
     tree: &'a BlockTree,
-    around: &'a dyn Surroundings,
+    surroundings: &'a dyn Surroundings,
     story: SectorStory,
 }
 
@@ -59,13 +59,13 @@ impl Walk<'_> {
     }
 
     fn climb(&mut self, node: &BlockNode, range: SectorRange, depth: usize, keepers: &[Keeper]) {
-        if depth > FLOORS_MAX || self.story.ends.len() + self.story.layers.len() > PIECES_MAX {
+        if depth > DEPTH_MAX || self.story.ends.len() + self.story.layers.len() > PIECES_MAX {
             return self.end(SectorEnd::unknown(&node.name, range, "too many layers or pieces to follow"), keepers);
         }
         let inside = range.intersection(node.all());
         if inside != range {
-            let behind = SectorRange::new(range.start.0.max(node.sectors), range.end.0);
-            self.end(SectorEnd::of(&node.name, behind, EndKind::Outside, "behind the end of the device"), keepers);
+            let after_end = SectorRange::new(range.start.0.max(node.sectors), range.end.0);
+            self.end(SectorEnd::of(&node.name, after_end, EndKind::Outside, "behind the end of the device"), keepers);
         }
         if inside.is_empty() {
             return;
@@ -76,26 +76,26 @@ impl Walk<'_> {
         }
         let holders = self.tree.holders(node);
         if holders.is_empty() {
-            let (layers, ends) = self.around.ends(node, inside, depth);
+            let (layers, ends) = self.surroundings.ends(node, inside, depth);
             self.story.layers.extend(layers);
             ends.into_iter().for_each(|end| self.end(end, keepers));
             return;
         }
         let holders: Vec<Option<BlockNode>> = holders.iter().map(|name| self.tree.node(name)).collect();
-        let (mapped, others): (Vec<_>, Vec<_>) = holders.into_iter().flatten().partition(|holder| holder.has("dm"));
+        let (mapped, unmapped): (Vec<_>, Vec<_>) = holders.into_iter().flatten().partition(|holder| holder.has("dm"));
         if !mapped.is_empty() {
             self.mapper(node, &mapped, inside, depth, keepers);
         }
-        for holder in &others {
+        for holder in &unmapped {
             match holder.has("md") {
                 true => self.md(node, holder, inside, depth, keepers),
                 false => {
-                    let why = format!("{} lies on it, which is not followed", holder.name);
-                    self.end(SectorEnd::unknown(&node.name, inside, why), keepers);
+                    let reason = format!("{} lies on it, which is not followed", holder.name);
+                    self.end(SectorEnd::unknown(&node.name, inside, reason), keepers);
                 }
             }
         }
-        if mapped.is_empty() && others.is_empty() {
+        if mapped.is_empty() && unmapped.is_empty() {
             self.end(SectorEnd::unknown(&node.name, inside, "something lies on it, which is not followed"), keepers);
         }
     }
@@ -148,20 +148,21 @@ impl Walk<'_> {
         let mut is_known = true;
         for holder in holders {
             let name = holder.text("dm/name").unwrap_or_else(|| holder.name.clone());
-            let table = match self.around.table(holder) {
+            let table = match self.surroundings.table(holder) {
                 Ok(table) => table,
-                Err(why) => {
+                Err(reason) => {
                     is_known = false;
-                    let why = format!("{name} of the device mapper lies on it, which is not followed: {why}");
-                    self.end(SectorEnd::unknown(&node.name, range, why), keepers);
+                    let reason = format!("{name} of the device mapper lies on it, which is not followed: {reason}");
+                    self.end(SectorEnd::unknown(&node.name, range, reason), keepers);
                     continue;
                 }
             };
             let found = mapper::mapped(&table, node.numbers, range);
             for target in found.foreign {
                 is_known = false;
-                let why = format!("{name} of the device mapper lies on it, whose target \"{target}\" is not followed");
-                self.end(SectorEnd::unknown(&node.name, range, why), keepers);
+                let reason =
+                    format!("{name} of the device mapper lies on it, whose target \"{target}\" is not followed");
+                self.end(SectorEnd::unknown(&node.name, range, reason), keepers);
             }
             for run in found.runs {
                 rest = rest.iter().flat_map(|piece| without(*piece, run.below)).collect();
@@ -172,50 +173,50 @@ impl Walk<'_> {
             }
         }
         for piece in rest.into_iter().filter(|_| is_known) {
-            let why = "in no volume of the device mapper that is active: LVM's own notes, room that no volume has, or a volume that is not active";
-            self.end(SectorEnd::unknown(&node.name, piece, why), keepers);
+            let reason = "in no volume of the device mapper that is active: LVM's own notes, room that no volume has, or a volume that is not active";
+            self.end(SectorEnd::unknown(&node.name, piece, reason), keepers);
         }
     }
 
     fn md(&mut self, node: &BlockNode, array: &BlockNode, range: SectorRange, depth: usize, keepers: &[Keeper]) {
-        let seat = MdSeat::of(array, &node.name);
-        let about = format!("{} of {} members", seat.level, seat.disks);
+        let view = MdMemberView::of(array, &node.name);
+        let summary = format!("{} of {} members", view.level, view.disks);
         let stop = |walk: &mut Self, range, kind, words: String| {
-            walk.layer(depth, &array.name, None, LayerKind::Md, about.clone(), None);
+            walk.layer(depth, &array.name, None, LayerKind::Md, summary.clone(), None);
             walk.end(SectorEnd::of(&node.name, range, kind, words), keepers);
         };
         let unknown = EndKind::Unknown;
-        let (slot, start) = match seat.own {
-            MdOwn::Member { slot, start } if slot < seat.disks => (slot, start),
-            MdOwn::Spare => {
+        let (slot, start) = match view.role {
+            MdDeviceRole::Member { slot, start } if slot < view.disks => (slot, start),
+            MdDeviceRole::Spare => {
                 let words = format!("a spare of {}: nothing of the array lies on it", array.name);
                 return stop(self, range, EndKind::Outside, words);
             }
-            MdOwn::Stopped => {
+            MdDeviceRole::Stopped => {
                 let words = format!("a member of {}, which does not run: what lies here may be needed", array.name);
                 return stop(self, range, unknown, words);
             }
             // If the array is not complete without it, it may be all that is left of the data.
-            MdOwn::Faulty if !seat.missing.is_empty() => {
+            MdDeviceRole::Faulty if !view.missing.is_empty() => {
                 let words = format!(
                     "thrown out of {}, which is not whole without it: what lies here may be needed to bring it back",
                     array.name
                 );
                 return stop(self, range, unknown, words);
             }
-            MdOwn::Faulty => {
+            MdDeviceRole::Faulty => {
                 let words = format!("thrown out of {}: what lies on it is not used any more", array.name);
                 return stop(self, range, EndKind::Outside, words);
             }
-            MdOwn::InTransition => {
+            MdDeviceRole::InTransition => {
                 let words = format!("being filled, a replacement, or the journal of {}: not followed", array.name);
                 return stop(self, range, unknown, words);
             }
             _ => return stop(self, range, unknown, format!("what it is in {} is not known", array.name)),
         };
-        let map = match &seat.map {
+        let map = match &view.map {
             Ok(map) => map,
-            Err(why) => return stop(self, range, unknown, format!("{} is not followed: {why}", array.name)),
+            Err(reason) => return stop(self, range, unknown, format!("{} is not followed: {reason}", array.name)),
         };
         let before = range.intersection(SectorRange::new(0, start));
         if !before.is_empty() {
@@ -224,10 +225,10 @@ impl Walk<'_> {
             stop(self, before, EndKind::Outside, words);
         }
         let end = start.saturating_add(map.used(slot));
-        let behind = SectorRange::new(range.start.0.max(end).min(range.end.0), range.end.0);
-        if !behind.is_empty() {
+        let after_end = SectorRange::new(range.start.0.max(end).min(range.end.0), range.end.0);
+        if !after_end.is_empty() {
             let words = format!("behind the data of {}: md's superblock, or left over", array.name);
-            stop(self, behind, EndKind::Outside, words);
+            stop(self, after_end, EndKind::Outside, words);
         }
         let data = range.intersection(SectorRange::new(start, end.max(start)));
         if data.is_empty() {
@@ -241,7 +242,7 @@ impl Walk<'_> {
                 self.unmapped(node, array, SectorRange::new(at + start, spot.range.start.0 + start), keepers);
             }
             at = spot.range.end.0;
-            self.spot(node, array, (&seat, map, slot, start), spot, depth, keepers);
+            self.spot(node, array, (&view, map, slot, start), spot, depth, keepers);
         }
         if at < wanted.end.0 {
             self.unmapped(node, array, SectorRange::new(at + start, wanted.end.0 + start), keepers);
@@ -249,39 +250,39 @@ impl Walk<'_> {
     }
 
     fn unmapped(&mut self, node: &BlockNode, array: &BlockNode, range: SectorRange, keepers: &[Keeper]) {
-        let why = format!("in which chunk of {} it lies is not certain, so nothing is said", array.name);
-        self.end(SectorEnd::unknown(&node.name, range, why), keepers);
+        let reason = format!("in which chunk of {} it lies is not certain, so nothing is said", array.name);
+        self.end(SectorEnd::unknown(&node.name, range, reason), keepers);
     }
 
     fn spot(
         &mut self,
         node: &BlockNode,
         array: &BlockNode,
-        (seat, map, slot, start): (&MdSeat, &MdMap, usize, u64),
+        (view, map, slot, start): (&MdMemberView, &MdMap, usize, u64),
         spot: &MdSpot,
         depth: usize,
         keepers: &[Keeper],
     ) {
-        let missing = seat.missing_at(slot, spot.range);
+        let missing = view.missing_at(slot, spot.range);
         let survives = map.survives(slot, spot, &missing);
         let mut keepers = keepers.to_vec();
-        if !matches!(seat.level.as_str(), "linear" | "RAID0") {
-            let others = || missing.iter().filter(|&&place| place != slot);
-            let gone: Vec<String> = others().map(|place| place.to_string()).collect();
+        if !matches!(view.level.as_str(), "linear" | "RAID0") {
+            let missing_others = || missing.iter().filter(|&&place| place != slot);
+            let places: Vec<String> = missing_others().map(|place| place.to_string()).collect();
             let why_not = match survives {
-                true if seat.is_unsynced => "it is not in sync yet, so what it would reckon may be wrong".to_owned(),
+                true if view.is_unsynced => "it is not in sync yet, so what it would reckon may be wrong".to_owned(),
                 true => String::new(),
-                false => format!("what it would need of member {} is missing, or known to be bad", gone.join(", ")),
+                false => format!("what it would need of member {} is missing, or known to be bad", places.join(", ")),
             };
             // A degraded array is not checked.
-            let command = match others().next() {
+            let command = match missing_others().next() {
                 None => format!("scrubjay scrub {}", array.device().display()),
                 Some(_) => format!("once its members are whole again, scrubjay scrub {}", array.device().display()),
             };
             keepers.push(Keeper {
                 name: array.device().display().to_string(),
-                what: seat.level.clone(),
-                is_able: survives && !seat.is_unsynced,
+                what: view.level.clone(),
+                is_able: survives && !view.is_unsynced,
                 why_not,
                 command,
             });
@@ -293,8 +294,8 @@ impl Walk<'_> {
             StripePlace { member: slot, stripe: spot.stripe, chunk_bytes: chunk, role: spot.role.word().to_owned() };
         let words = format!(
             "{} of {} members: member {}{}, {}",
-            seat.level,
-            seat.disks,
+            view.level,
+            view.disks,
             slot,
             spot.stripe.map_or(String::new(), |stripe| format!(", stripe {stripe}")),
             role_words(spot.role, own),
@@ -305,13 +306,13 @@ impl Walk<'_> {
             let words = format!("parity of {} only: no file's bytes, and the array reckons it anew", array.name);
             return self.end(SectorEnd::of(&node.name, below, EndKind::Parity, words), &keepers);
         }
-        let at_stake = if survives { own.into_iter().collect() } else { map.lost_with(slot, spot, &missing) };
-        if at_stake.is_empty() {
+        let endangered = if survives { own.into_iter().collect() } else { map.lost_with(slot, spot, &missing) };
+        if endangered.is_empty() {
             let below = SectorRange::new(spot.range.start.0 + start, spot.range.end.0 + start);
             let words = format!("parity of {} only, and no data depend on it now", array.name);
             return self.end(SectorEnd::of(&node.name, below, EndKind::Parity, words), &keepers);
         }
-        for piece in at_stake {
+        for piece in endangered {
             if Some(piece) != own {
                 let words =
                     format!("sector {}: of a missing member, and cannot be reckoned without this one", piece.start);
@@ -334,10 +335,10 @@ fn role_words(role: MdRole, own: Option<SectorRange>) -> String {
 
 /// The parts of a range that are not in another.
 fn without(range: SectorRange, other: SectorRange) -> Vec<SectorRange> {
-    let meet = range.intersection(other);
-    if meet.is_empty() {
+    let overlap = range.intersection(other);
+    if overlap.is_empty() {
         return vec![range];
     }
-    let parts = [SectorRange::new(range.start.0, meet.start.0), SectorRange::new(meet.end.0, range.end.0)];
+    let parts = [SectorRange::new(range.start.0, overlap.start.0), SectorRange::new(overlap.end.0, range.end.0)];
     parts.into_iter().filter(|part| !part.is_empty()).collect()
 }

@@ -1,7 +1,7 @@
 //! Finds what lies at some sectors of an XFS. If it is mounted, the kernel is asked (`GETFSMAP`, and where that has no record of
 //! owners, the extents of each file); else xfs_db, which only reads.
 
-use super::ext::LARGER;
+use super::ext::LARGER_THAN_DEVICE;
 use super::fsmap::{self, OwnedRun, RunOwner};
 use super::labels::LabelReader;
 use super::mounted::{FOR_RESCUE, MountedAt};
@@ -22,7 +22,7 @@ use std::path::Path;
 const NAMES_MAX: usize = 16;
 
 /// Finds what lies in these sectors of the device.
-pub fn look(node: &BlockNode, range: SectorRange, mount: Option<&MountedAt>) -> Vec<SectorEnd> {
+pub fn find_ends(node: &BlockNode, range: SectorRange, mount: Option<&MountedAt>) -> Vec<SectorEnd> {
     let shape = LabelReader::open(&node.device()).map_err(|error| error.to_string()).and_then(|mut reader| {
         reader.page(0).and_then(XfsShape::of).ok_or("its superblock cannot be read, or makes no sense".to_owned())
     });
@@ -31,7 +31,7 @@ pub fn look(node: &BlockNode, range: SectorRange, mount: Option<&MountedAt>) -> 
             return Err(FOR_RESCUE.to_owned());
         }
         if shape.blocks.saturating_mul(shape.block_bytes) > node.sectors.saturating_mul(SECTOR_BYTES) {
-            return Err(LARGER.to_owned());
+            return Err(LARGER_THAN_DEVICE.to_owned());
         }
         let end = shape.blocks.saturating_mul(shape.block_bytes / SECTOR_BYTES);
         let inside = range.intersection(SectorRange::new(0, end));
@@ -40,14 +40,14 @@ pub fn look(node: &BlockNode, range: SectorRange, mount: Option<&MountedAt>) -> 
             Some(mount) => mounted(node, inside, mount, &shape)?,
             None => unmounted(node, inside, shape)?,
         };
-        let behind = SectorRange::new(range.start.0.max(end).min(range.end.0), range.end.0);
-        if !behind.is_empty() {
-            ends.push(SectorEnd::of(&node.name, behind, EndKind::Outside, "behind the end of the XFS: left over"));
+        let after_end = SectorRange::new(range.start.0.max(end).min(range.end.0), range.end.0);
+        if !after_end.is_empty() {
+            ends.push(SectorEnd::of(&node.name, after_end, EndKind::Outside, "behind the end of the XFS: left over"));
         }
         Ok(ends)
     });
-    ends.unwrap_or_else(|why| {
-        vec![SectorEnd::unknown(&node.name, range, format!("what lies there in the XFS is not known: {why}"))]
+    ends.unwrap_or_else(|reason| {
+        vec![SectorEnd::unknown(&node.name, range, format!("what lies there in the XFS is not known: {reason}"))]
     })
 }
 
@@ -75,9 +75,9 @@ fn mounted(
     }
     // Bytes on which the kernel reported nothing become unknown ends.
     let mut at = range.start.0;
-    let mut told: Vec<SectorRange> = runs.iter().map(|run| sectors(&run.bytes)).collect();
-    told.sort();
-    for gap in told.into_iter().chain([SectorRange::new(range.end.0, range.end.0)]) {
+    let mut reported: Vec<SectorRange> = runs.iter().map(|run| sectors(&run.bytes)).collect();
+    reported.sort();
+    for gap in reported.into_iter().chain([SectorRange::new(range.end.0, range.end.0)]) {
         if gap.start.0 > at {
             let gap = SectorRange::new(at, gap.start.0);
             ends.push(SectorEnd::unknown(&node.name, gap, "the kernel does not say what lies there in the XFS"));
@@ -103,18 +103,20 @@ fn owned(node: &BlockNode, range: SectorRange, owner: RunOwner, mount: &MountedA
         RunOwner::Free => {
             SectorEnd::of(&node.name, range, EndKind::Free, "XFS says that it is free: nothing is stored there")
         }
-        RunOwner::Own(what) => SectorEnd::of(&node.name, range, EndKind::Metadata, format!("metadata of XFS: {what}")),
+        RunOwner::Own(structure) => {
+            SectorEnd::of(&node.name, range, EndKind::Metadata, format!("metadata of XFS: {structure}"))
+        }
         RunOwner::Unrecorded => SectorEnd::unknown(&node.name, range, "in use, says XFS"),
         RunOwner::Inode(inode) => {
-            let of_inode: Vec<&Vec<u8>> = names
+            let paths: Vec<&Vec<u8>> = names
                 .names
                 .iter()
                 .filter(|(number, _)| *number == inode)
                 .map(|(_, name)| name)
                 .take(NAMES_MAX)
                 .collect();
-            let is_folder = of_inode.first().is_some_and(|name| is_folder(mount, name));
-            let (kind, what) = match (of_inode.is_empty(), is_folder) {
+            let is_folder = paths.first().is_some_and(|name| is_folder(mount, name));
+            let (kind, words) = match (paths.is_empty(), is_folder) {
                 (true, _) if names.is_whole => {
                     (EndKind::File, "a file or folder of the XFS, which has no name below the mount point")
                 }
@@ -122,8 +124,8 @@ fn owned(node: &BlockNode, range: SectorRange, owner: RunOwner, mount: &MountedA
                 (false, true) => (EndKind::Metadata, "metadata of XFS: the names in a folder"),
                 (false, false) => (EndKind::File, "a file of the XFS"),
             };
-            let mut end = SectorEnd::of(&node.name, range, kind, format!("{what} (inode {inode})"));
-            end.files = of_inode.into_iter().map(|name| below(mount, name)).collect();
+            let mut end = SectorEnd::of(&node.name, range, kind, format!("{words} (inode {inode})"));
+            end.files = paths.into_iter().map(|name| below(mount, name)).collect();
             end
         }
     }
@@ -131,14 +133,15 @@ fn owned(node: &BlockNode, range: SectorRange, owner: RunOwner, mount: &MountedA
 
 fn is_folder(mount: &MountedAt, name: &[u8]) -> bool {
     let inside = name.strip_prefix(b"/").unwrap_or(name);
-    fs::symlink_metadata(Path::new(&mount.point).join(OsStr::from_bytes(inside))).is_ok_and(|about| about.is_dir())
+    fs::symlink_metadata(Path::new(&mount.point).join(OsStr::from_bytes(inside)))
+        .is_ok_and(|metadata| metadata.is_dir())
 }
 
 /// Handles a run whose owner is not recorded (`mkfs.xfs -m rmapbt=1` records owners): checks the extents of each file.
 fn unrecorded(node: &BlockNode, run: &OwnedRun, mount: &MountedAt, shape: &XfsShape) -> Vec<SectorEnd> {
     let range = sectors(&run.bytes);
-    if let Some(what) = shape.structure_at(&run.bytes) {
-        return vec![SectorEnd::of(&node.name, range, EndKind::Metadata, format!("metadata of XFS: {what}"))];
+    if let Some(structure) = shape.structure_at(&run.bytes) {
+        return vec![SectorEnd::of(&node.name, range, EndKind::Metadata, format!("metadata of XFS: {structure}"))];
     }
     let found = search::search(Path::new(&mount.point), &Wanted::Places(vec![run.bytes.clone()]));
     if !found.names.is_empty() {
@@ -152,13 +155,13 @@ fn unrecorded(node: &BlockNode, run: &OwnedRun, mount: &MountedAt, shape: &XfsSh
         return vec![end];
     }
     // Files outside of the folder that is mounted here were not checked.
-    let why = match found.is_whole && mount.root == "/" {
+    let reason = match found.is_whole && mount.root == "/" {
         true => {
             "in use, says XFS, and no file's data: a folder, metadata, or a deleted file that is still open (this XFS keeps no record of owners)"
         }
         false => "in use, says XFS, which keeps no record of owners; not all files could be asked where they lie",
     };
-    vec![SectorEnd::unknown(&node.name, range, why)]
+    vec![SectorEnd::unknown(&node.name, range, reason)]
 }
 
 /// The path of a file below the mount point, whichever folder is mounted there.
@@ -177,7 +180,7 @@ fn unmounted(node: &BlockNode, range: SectorRange, shape: XfsShape) -> Result<Ve
     let mut ends: Vec<SectorEnd> = Vec::new();
     for block in range.start.0 / per_block..range.end.0.div_ceil(per_block) {
         let piece = range.intersection(SectorRange::new(block * per_block, (block + 1) * per_block));
-        let end = of_block(node, &device, piece, block * per_block)?;
+        let end = block_end(node, &device, piece, block * per_block)?;
         match ends.last_mut() {
             Some(last) if (last.kind, &last.words, &last.files) == (end.kind, &end.words, &end.files) => {
                 last.range.end = piece.end;
@@ -188,23 +191,24 @@ fn unmounted(node: &BlockNode, range: SectorRange, shape: XfsShape) -> Result<Ve
     Ok(ends)
 }
 
-fn of_block(node: &BlockNode, device: &str, piece: SectorRange, sector: u64) -> Result<SectorEnd, String> {
+fn block_end(node: &BlockNode, device: &str, piece: SectorRange, sector: u64) -> Result<SectorEnd, String> {
     let convert = format!("convert daddr {sector} fsblock");
-    let said = tool::run("xfs_db", &["-r", "-c", &convert, device]).map_err(|error| error.to_string())?;
-    let said = String::from_utf8_lossy(&said).into_owned();
+    let output = tool::run("xfs_db", &["-r", "-c", &convert, device]).map_err(|error| error.to_string())?;
+    let output = String::from_utf8_lossy(&output).into_owned();
     // `0x18 (24)`
-    let number = said.split_once('(').and_then(|(_, rest)| rest.split_once(')')?.0.parse::<u64>().ok());
+    let number = output.split_once('(').and_then(|(_, rest)| rest.split_once(')')?.0.parse::<u64>().ok());
     let number = number.ok_or("xfs_db does not say which block that is")?;
     let (daddr, arguments) = (format!("daddr {sector}"), ["-r", "-c", "blockget -n", "-c"]);
-    let said = tool::run("xfs_db", &[&arguments[..], &[&daddr, "-c", "blockuse -n", device]].concat());
-    let said = said.map_err(|error| error.to_string())?;
-    let found = xfs_words::block_use(&said, number)
+    let output = tool::run("xfs_db", &[&arguments[..], &[&daddr, "-c", "blockuse -n", device]].concat());
+    let output = output.map_err(|error| error.to_string())?;
+    let found = xfs_words::block_use(&output, number)
         .ok_or("xfs_db does not say what lies there, which it does not of a damaged XFS")?;
-    Ok(told(node, device, piece, &found))
+    Ok(end_of_use(node, device, piece, &found))
 }
 
-fn told(node: &BlockNode, device: &str, range: SectorRange, found: &BlockUse) -> SectorEnd {
-    let own = |what: &str| SectorEnd::of(&node.name, range, EndKind::Metadata, format!("metadata of XFS: {what}"));
+fn end_of_use(node: &BlockNode, device: &str, range: SectorRange, found: &BlockUse) -> SectorEnd {
+    let metadata =
+        |structure: &str| SectorEnd::of(&node.name, range, EndKind::Metadata, format!("metadata of XFS: {structure}"));
     // xfs_db's db/check.c, `typename`.
     match (found.kind.as_str(), found.inode) {
         ("free2", _) => {
@@ -213,24 +217,24 @@ fn told(node: &BlockNode, device: &str, range: SectorRange, found: &BlockUse) ->
         ("data" | "dir" | "attr" | "btbmapa" | "btbmapd" | "symlink", Some(inode)) => {
             let is_data = found.kind == "data";
             let kind = if is_data { EndKind::File } else { EndKind::Metadata };
-            let what = if is_data {
+            let words = if is_data {
                 "a file of the XFS".to_owned()
             } else {
                 format!("metadata of a file or folder of the XFS ({})", found.kind)
             };
             let nameless = if found.name.is_some() { "" } else { ", whose name is not known" };
-            let mut end = SectorEnd::of(&node.name, range, kind, format!("{what} (inode {inode}{nameless})"));
+            let mut end = SectorEnd::of(&node.name, range, kind, format!("{words} (inode {inode}{nameless})"));
             let path = |name: &Vec<u8>| MountedAt::path_without(&[b"/", &name[..]].concat(), device);
             end.files = found.name.iter().map(path).collect();
             end
         }
-        ("inode", _) => own("inodes (which files there are, and where they lie)"),
-        ("log", _) => own("its journal, which is replayed only after a crash"),
-        ("sb" | "agf" | "agi" | "agfl", _) => own("a superblock, or what stands beside it in its group"),
-        ("btbno" | "btcnt" | "freelist", _) => own("a list or tree of what is free in a group"),
-        ("btino" | "btfino", _) => own("a tree of inodes"),
-        ("btrmap" | "btrefcnt" | "btrefc", _) => own("a tree of who owns or shares what"),
-        ("quota", _) => own("its quotas"),
+        ("inode", _) => metadata("inodes (which files there are, and where they lie)"),
+        ("log", _) => metadata("its journal, which is replayed only after a crash"),
+        ("sb" | "agf" | "agi" | "agfl", _) => metadata("a superblock, or what stands beside it in its group"),
+        ("btbno" | "btcnt" | "freelist", _) => metadata("a list or tree of what is free in a group"),
+        ("btino" | "btfino", _) => metadata("a tree of inodes"),
+        ("btrmap" | "btrefcnt" | "btrefc", _) => metadata("a tree of who owns or shares what"),
+        ("quota", _) => metadata("its quotas"),
         (kind, _) => SectorEnd::unknown(&node.name, range, format!("xfs_db calls it \"{kind}\"")),
     }
 }

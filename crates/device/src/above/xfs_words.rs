@@ -61,8 +61,8 @@ impl XfsShape {
 }
 
 /// Whether the output of `xfs_logprint -t` shows an empty journal. Otherwise it holds changes that are not in place yet.
-pub fn is_log_clean(said: &str) -> bool {
-    said.lines().find_map(|line| line.split_once(" state: ")).is_some_and(|(_, state)| state.trim() == "<CLEAN>")
+pub fn is_log_clean(output: &str) -> bool {
+    output.lines().find_map(|line| line.split_once(" state: ")).is_some_and(|(_, state)| state.trim() == "<CLEAN>")
 }
 
 /// The use of one block according to `blockuse`.
@@ -77,8 +77,8 @@ pub struct BlockUse {
 }
 
 /// Parses `block 24 (0/24) type data inode 132 d/a`, all of xfs_db's output about one block.
-pub fn block_use(said: &[u8], wanted: u64) -> Option<BlockUse> {
-    let rest = said.strip_prefix(b"block ")?;
+pub fn block_use(output: &[u8], wanted: u64) -> Option<BlockUse> {
+    let rest = output.strip_prefix(b"block ")?;
     let (number, rest) = split(rest)?;
     let (_, rest) = split(rest)?;
     let rest = rest.strip_prefix(b"type ")?;
@@ -113,17 +113,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_journal_is_clean_only_if_it_is_said_to_be() {
-        let said = |state: &str| {
+    fn a_journal_is_clean_only_if_the_output_states_it() {
+        let output = |state: &str| {
             format!("xfs_logprint:\n    data device: 0x700\n\n    log tail: 24 head: 29 state: <{state}>\n\n")
         };
-        assert!(is_log_clean(&said("CLEAN")) && !is_log_clean(&said("DIRTY")) && !is_log_clean(""));
-        assert!(!is_log_clean(&(said("DIRTY") + &said("CLEAN"))), "what follows is what files hold");
+        assert!(is_log_clean(&output("CLEAN")) && !is_log_clean(&output("DIRTY")) && !is_log_clean(""));
+        assert!(!is_log_clean(&(output("DIRTY") + &output("CLEAN"))), "what follows is what files hold");
     }
 
     #[test]
-    fn what_xfs_db_said() {
-        let of = |said: &str, block| block_use(said.as_bytes(), block);
+    fn output_of_blockuse_is_parsed() {
+        let of = |output: &str, block| block_use(output.as_bytes(), block);
         let data = of("block 24 (0/24) type data inode 132 d/a b\n", 24).unwrap();
         assert_eq!((data.kind.as_str(), data.inode, data.name.as_deref()), ("data", Some(132), Some(&b"d/a b"[..])));
         let free = of("block 99364 (3/1060) type free2\n", 99364).unwrap();
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_superblock_tells() {
+    fn geometry_and_structures_are_found_from_the_superblock() {
         let shape = XfsShape::of(&superblock()).unwrap();
         assert_eq!((shape.block_bytes, shape.blocks), (4096, 81920));
         let of = |start: u64, count: u64| shape.structure_at(&(start..start + count));
@@ -177,9 +177,9 @@ mod tests {
                 let mut page = superblock();
                 page[at] = byte;
                 let shape = XfsShape::of(&page);
-                let looked =
+                let structures =
                     |shape: XfsShape| [0, 1 << 40, u64::MAX - 512].map(|at| shape.structure_at(&(at..at + 512)));
-                shape.map(looked); // and nothing panics
+                shape.map(structures); // and nothing panics
             }
         }
     }

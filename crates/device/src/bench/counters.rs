@@ -41,10 +41,11 @@ impl DiskCounts {
     /// The traffic since `before`, of which this many requests and bytes were the benchmark's. Requests that the kernel splits
     /// (`is_cut`) are not counted, because the pieces cannot be told from those of others.
     pub fn since(self, before: DiskCounts, requests: u64, bytes: u64, is_write: bool, is_cut: bool) -> StepCounts {
-        let less = |now: u64, then: u64| now.saturating_sub(then);
-        let read = less(self.read_sectors, before.read_sectors);
-        let written = less(self.write_sectors, before.write_sectors);
-        let all = less(self.read_requests, before.read_requests) + less(self.write_requests, before.write_requests);
+        let difference = |now: u64, then: u64| now.saturating_sub(then);
+        let read = difference(self.read_sectors, before.read_sectors);
+        let written = difference(self.write_sectors, before.write_sectors);
+        let all = difference(self.read_requests, before.read_requests)
+            + difference(self.write_requests, before.write_requests);
         let others = OthersTraffic {
             requests: if is_cut { 0 } else { all.saturating_sub(requests) },
             sectors: (read + written).saturating_sub(bytes / 512),
@@ -60,7 +61,7 @@ mod tests {
     const BEFORE: &str = "  100  5  8000  77  50  0  400  9  0  80  86  0 0 0 0 0 0";
 
     #[test]
-    fn what_is_not_ours_is_that_of_others() {
+    fn traffic_beyond_the_benchmarks_own_is_counted_as_that_of_others() {
         let before = DiskCounts::parse(BEFORE).unwrap();
         let after = DiskCounts::parse("160 5 8480 77 53 0 424 9 0 80 86").unwrap();
         let counts = after.since(before, 60, 60 * 4096, false, false);

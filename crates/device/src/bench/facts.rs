@@ -25,7 +25,7 @@ const RAID_DRIVERS: [&str; 11] = [
 const RAID_MODELS: [&str; 5] = ["LOGICAL VOLUME", "PERC", "MegaRAID", "RAID", "MR9"];
 
 /// Models that hypervisors, clouds and drivers report for virtual disks.
-const MADE_UP_MODELS: [&str; 12] = [
+const VIRTUAL_MODELS: [&str; 12] = [
     "QEMU",
     "VBOX",
     "VMware",
@@ -127,19 +127,25 @@ impl BenchedFacts {
         let driver = driver(&chain);
         let is_raid_controller = driver.as_deref().is_some_and(|driver| RAID_DRIVERS.contains(&driver))
             || model.as_deref().is_some_and(|model| RAID_MODELS.iter().any(|mark| model.contains(mark)));
-        let says_it_rotates = disk.number("queue/rotational") == Some(1);
+        let reports_rotation = disk.number("queue/rotational") == Some(1);
         let page = fs::read(disk.folder().join("device/vpd_pgb1")).ok();
-        let way = chain.iter().any(|folder| folder.file_name().is_some_and(|name| is_session(&name.to_string_lossy())));
-        let way = if way { Some("iscsi_tcp") } else { driver.as_deref() };
+        let is_iscsi =
+            chain.iter().any(|folder| folder.file_name().is_some_and(|name| is_session(&name.to_string_lossy())));
+        let driver_or_iscsi = if is_iscsi { Some("iscsi_tcp") } else { driver.as_deref() };
         let transport = nvme_transport(disk);
-        let intermediary =
-            intermediary(&disk.name, place.is_some(), way, model.as_deref().unwrap_or_default(), transport.as_deref());
+        let intermediary = intermediary(
+            &disk.name,
+            place.is_some(),
+            driver_or_iscsi,
+            model.as_deref().unwrap_or_default(),
+            transport.as_deref(),
+        );
         let class = match &intermediary {
-            Some(answers) => answers.class(),
-            None => class(&disk.name, says_it_rotates, page.as_deref()),
+            Some(intermediary) => intermediary.class(),
+            None => class(&disk.name, reports_rotation, page.as_deref()),
         };
         // Virtual disks report rotation by default; it means nothing there.
-        let is_rotational = says_it_rotates && !matches!(class, MediumClass::Virtual | MediumClass::Remote);
+        let is_rotational = reports_rotation && !matches!(class, MediumClass::Virtual | MediumClass::Remote);
         let slaves = fs::read_dir(disk.folder().join("slaves")).into_iter().flatten().flatten();
         let mut below: Vec<String> = slaves.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
         below.sort();
@@ -211,7 +217,7 @@ fn intermediary(
     if let Some(transport) = transport.filter(|way| ["tcp", "rdma", "fc", "loop"].contains(way)) {
         return Some(Intermediary::NvmeFabrics(transport.to_owned()));
     }
-    if MADE_UP_MODELS.iter().any(|known| model.contains(known)) {
+    if VIRTUAL_MODELS.iter().any(|known| model.contains(known)) {
         return Some(Intermediary::Emulated(model.to_owned()));
     }
     (!is_hardware && !name.starts_with("nvme")).then_some(Intermediary::Unknown)
@@ -280,8 +286,8 @@ fn controller(chain: &[PathBuf]) -> Option<String> {
         text.trim().strip_prefix("0x").map(str::to_owned)
     };
     let place = folder.file_name()?.to_string_lossy().into_owned();
-    let what = number("vendor").zip(number("device")).map(|(vendor, device)| format!(" ({vendor}:{device})"));
-    Some(place + &what.unwrap_or_default())
+    let ids = number("vendor").zip(number("device")).map(|(vendor, device)| format!(" ({vendor}:{device})"));
+    Some(place + &ids.unwrap_or_default())
 }
 
 /// `none` of `[none] mq-deadline`.
@@ -319,7 +325,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_disk_is_what_its_name_and_its_page_say() {
+    fn the_class_of_a_disk_is_found_by_its_name_and_its_page() {
         let page = |rate: u16| [0, 0xb1, 0, 0x3c, (rate >> 8) as u8, rate as u8, 0, 0];
         assert_eq!(class("sda", true, Some(&page(7200))), MediumClass::Rotating { rpm: Some(7200) });
         assert_eq!(class("sda", true, Some(&page(0))), MediumClass::Rotating { rpm: None });
@@ -330,9 +336,10 @@ mod tests {
     }
 
     #[test]
-    fn who_answers_in_place_of_a_medium_is_named() {
+    fn intermediaries_are_recognised_by_name_driver_model_and_transport() {
         let code = |name: &str, driver: Option<&str>, model: &str, transport: Option<&str>| {
-            intermediary(name, true, driver, model, transport).map(|answers| (answers.code(), answers.class()))
+            intermediary(name, true, driver, model, transport)
+                .map(|intermediary| (intermediary.code(), intermediary.class()))
         };
         let (layered, virtual_disk, remote) = (MediumClass::Layered, MediumClass::Virtual, MediumClass::Remote);
         for (name, word, class) in [

@@ -61,12 +61,12 @@ pub enum BenchError {
         shared: RewriteRefusal,
     },
     /// Another program came while it was written to.
-    #[error("{path} {why}. So the measurement was ended; what it had written by then is written")]
+    #[error("{path} {reason}. So the measurement was ended; what it had written by then is written")]
     Taken {
         /// Path, as the user gave it.
         path: PathBuf,
         /// Which program, and how it was noticed.
-        why: String,
+        reason: String,
     },
     /// A scrub reads it, and would judge blocks that are being overwritten.
     #[error("{path}: a scrub of it is under way. Nothing was written (without --write it is only read)")]
@@ -114,7 +114,7 @@ pub struct BenchedDisk {
     writable: Option<(OpenMember, KernelPlace)>,
     facts: BenchedFacts,
     served_sectors: Option<u64>,
-    asked_sectors: u64,
+    requested_sectors: u64,
     /// Writes that were sent.
     written: u64,
     is_scrubbed: bool,
@@ -140,12 +140,12 @@ impl BenchedDisk {
         names.sort();
         names.dedup();
         let taken: Vec<Result<DiskClaim, ClaimError>> = names.iter().map(|name| DiskClaim::take(name)).collect();
-        let is_held = |one: &Result<DiskClaim, ClaimError>| {
+        let is_held = |claim: &Result<DiskClaim, ClaimError>| {
             matches!(
-                one,
+                claim,
                 Err(ClaimError::Held { .. }
                     | ClaimError::Ending { .. }
-                    | ClaimError::HeldByUs
+                    | ClaimError::HeldByThisProcess
                     | ClaimError::HeldUnseen)
             )
         };
@@ -158,7 +158,7 @@ impl BenchedDisk {
             writable: None,
             facts,
             served_sectors: None,
-            asked_sectors: 0,
+            requested_sectors: 0,
             written: 0,
             is_scrubbed,
             _claims: claims,
@@ -171,9 +171,9 @@ impl BenchedDisk {
     /// # Errors
     /// [`BenchError`]. Nothing was written then.
     pub fn open_to_write(path: &Path, partitions_too: bool) -> Result<BenchedDisk, BenchError> {
-        let about = fs::metadata(path).map_err(|source| BenchError::Io { path: path.to_owned(), source })?;
+        let metadata = fs::metadata(path).map_err(|source| BenchError::Io { path: path.to_owned(), source })?;
         let shared = |shared| BenchError::Shared { path: path.to_owned(), shared };
-        let place = KernelPlace::of(&about, partitions_too).map_err(shared)?;
+        let place = KernelPlace::of(&metadata, partitions_too).map_err(shared)?;
         let member = OpenMember::open(path, Access::ReadWrite)?;
         if !member.is_direct {
             return Err(BenchError::Cached { path: path.to_owned() });
@@ -238,8 +238,8 @@ impl BenchedDisk {
 
     /// The share of the requested bytes that the disk below served, 0 to 1; `None`: not counted.
     pub fn served_share(&self) -> Option<f64> {
-        let served = self.served_sectors.filter(|_| self.asked_sectors > 0)?;
-        Some((served as f64 / self.asked_sectors as f64).min(1.0))
+        let served = self.served_sectors.filter(|_| self.requested_sectors > 0)?;
+        Some((served as f64 / self.requested_sectors as f64).min(1.0))
     }
 
     /// Whether a scrub was at it when it was opened.
@@ -266,14 +266,14 @@ impl BenchedDisk {
         let mut counts = self.target.disk.as_ref().and_then(DiskCounts::of);
         // The clock is read twice a request: when it is submitted, and when its completion is seen.
         let mut at = now();
-        let (mut published, mut heard) = (at, at);
+        let (mut published, mut last_end) = (at, at);
         let (mut stopped, mut taken) = (None, None);
         loop {
             match bench.poll_op(at) {
                 BenchOp::Request(request) => {
                     if ring.is_none() {
                         ring = Some(self.ring(bench)?);
-                        heard = now();
+                        last_end = now();
                     }
                     at = ring.as_mut().expect("it was made").push(request);
                     continue;
@@ -282,17 +282,17 @@ impl BenchedDisk {
                     // However long the machine would wait: the ring returns soon, to check for a stop and to show progress.
                     let ring = ring.as_mut().expect("requests are at the disk");
                     ring.wait().map_err(|source| self.io_error(source))?;
-                    let before = heard;
+                    let before = last_end;
                     while let Some(end) = ring.poll() {
-                        heard = end.done;
+                        last_end = end.done;
                         if end.result.is_err() && !self.target.is_present() {
                             bench.note_gone();
                         }
                         bench.handle(end);
                     }
-                    at = if heard > before { heard } else { now() };
+                    at = if last_end > before { last_end } else { now() };
                     let is_stopped = stopped.is_some();
-                    let silence = at.since(heard);
+                    let silence = at.since(last_end);
                     let is_hanging = silence > if is_stopped { STOP_TIMEOUT } else { REQUEST_TIMEOUT };
                     // A stop does not wait for a deep queue of reads. (It waits for writes, which would otherwise overwrite what is
                     // written to the disk next.)
@@ -314,7 +314,7 @@ impl BenchedDisk {
                     let others = self.counted_of_step(bench, counts.zip(after));
                     bench.end_step(others);
                     counts = after;
-                    taken = taken.or_else(|| self.taken());
+                    taken = taken.or_else(|| self.taken_by_writer());
                     publish(bench);
                     at = now();
                 }
@@ -323,7 +323,7 @@ impl BenchedDisk {
             if at.since(published) >= TURN {
                 published = at;
                 publish(bench);
-                taken = taken.or_else(|| self.wanted());
+                taken = taken.or_else(|| self.taken_by_waiter());
             }
             if stop.load(Ordering::Relaxed) || taken.is_some() {
                 stopped.get_or_insert(at);
@@ -345,16 +345,16 @@ impl BenchedDisk {
         // For a file, its disk includes other traffic; for a device, only the device is counted.
         if let Some(counted) = counted {
             *self.served_sectors.get_or_insert(0) += counted.served_sectors;
-            self.asked_sectors += result.bytes_moved / 512;
+            self.requested_sectors += result.bytes_moved / 512;
         }
         counted.map(|counted| counted.others)
     }
 
     /// The error when another program uses a device that is written to.
-    fn taken(&self) -> Option<BenchError> {
+    fn taken_by_writer(&self) -> Option<BenchError> {
         let (_, place) = self.writable.as_ref()?;
         let shared = place.check().err()?;
-        Some(BenchError::Taken { path: self.path.clone(), why: shared.to_string() })
+        Some(BenchError::Taken { path: self.path.clone(), reason: shared.to_string() })
     }
 
     /// Runs a step that another program measures, and adds the kernel's counts for it.
@@ -372,7 +372,7 @@ impl BenchedDisk {
         if let Some((before, after)) = before.zip(after) {
             let counted = after.since(before, result.sent, result.bytes_moved, false, is_cut);
             *self.served_sectors.get_or_insert(0) += counted.served_sectors;
-            self.asked_sectors += result.bytes_moved / 512;
+            self.requested_sectors += result.bytes_moved / 512;
             result.others = Some(counted.others);
         }
         Ok(Some(result))
@@ -396,10 +396,10 @@ impl BenchedDisk {
     }
 
     /// The error when another program waits for the file that is written to. (It waits until the lease is released, but not for ever.)
-    fn wanted(&self) -> Option<BenchError> {
+    fn taken_by_waiter(&self) -> Option<BenchError> {
         let file = self.writable.as_ref().filter(|_| !self.target.is_block_device).map(|(member, _)| &member.file);
-        let why = "was opened by another program, which waits for it".to_owned();
-        file.is_some_and(exclusive::is_wanted).then(|| BenchError::Taken { path: self.path.clone(), why })
+        let reason = "was opened by another program, which waits for it".to_owned();
+        file.is_some_and(exclusive::has_waiter).then(|| BenchError::Taken { path: self.path.clone(), reason })
     }
 
     fn io_error(&self, source: io::Error) -> BenchError {
@@ -411,7 +411,7 @@ impl BenchedDisk {
 fn is_in_memory(file: &File) -> bool {
     /// `TMPFS_MAGIC`, `RAMFS_MAGIC` and `HUGETLBFS_MAGIC` of `linux/magic.h`.
     const IN_MEMORY: [u64; 3] = [0x0102_1994, 0x8584_58f6, 0x9584_58f6];
-    rustix::fs::fstatfs(file).is_ok_and(|about| IN_MEMORY.contains(&(about.f_type as u64 & 0xffff_ffff)))
+    rustix::fs::fstatfs(file).is_ok_and(|file_system| IN_MEMORY.contains(&(file_system.f_type as u64 & 0xffff_ffff)))
 }
 
 /// Resolution of the clock that measures latencies.

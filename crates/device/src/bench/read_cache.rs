@@ -139,7 +139,7 @@ impl Drop for ReadCacheOff {
 
 impl CacheSwitch {
     fn find(disk: &DiskNode) -> Result<CacheSwitch, ReadCacheError> {
-        let none = |why: &str| ReadCacheError::NoSwitch(why.to_owned());
+        let none = |reason: &str| ReadCacheError::NoSwitch(reason.to_owned());
         let Some(path) = cache_type(disk) else { return Err(none("it is no SCSI or ATA disk")) };
         // For an ATA drive the kernel shows a mode page of its own making, in which the read cache cannot be changed.
         if disk.attribute("device/vendor").as_deref() == Some("ATA") {
@@ -184,8 +184,8 @@ fn look_ahead(file: &File) -> Option<(bool, bool)> {
 /// measured now are left alone.
 pub fn put_back_all() -> Vec<String> {
     let folder = Path::new(FOLDER);
-    let is_ours_alone = !owner::is_root() || owner::meddler(folder).is_ok_and(|meddler| meddler.is_none());
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten().filter(|_| is_ours_alone);
+    let is_trusted = !owner::is_root() || owner::meddler(folder).is_ok_and(|meddler| meddler.is_none());
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().filter(|_| is_trusted);
     let guards = entries.map(|entry| entry.path()).filter(|path| path.to_string_lossy().ends_with(ENDING));
     guards
         .filter_map(|path| {
@@ -250,18 +250,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_guard_is_read_back_and_nothing_else_is_believed() {
+    fn a_guard_is_read_back_and_anything_else_is_rejected() {
         let ata = format!("{MAGIC}\nkey naa.5 ZL2\nata\n");
         assert_eq!(parse(&ata), Some(("naa.5 ZL2".to_owned(), CacheSwitch::Ata)));
         let scsi = format!("{MAGIC}\nkey k\nscsi write back\n");
         assert_eq!(parse(&scsi), Some(("k".to_owned(), CacheSwitch::Scsi { before: "write back".to_owned() })));
-        for wrong in ["", "nonsense", &format!("{MAGIC}\nkey k\nscsi rm -rf\n"), &format!("{MAGIC}\nata\n")] {
-            assert_eq!(parse(wrong), None, "{wrong}");
+        for invalid in ["", "nonsense", &format!("{MAGIC}\nkey k\nscsi rm -rf\n"), &format!("{MAGIC}\nata\n")] {
+            assert_eq!(parse(invalid), None, "{invalid}");
         }
     }
 
     #[test]
-    fn what_is_left_is_said_and_a_guard_that_makes_no_sense_goes() {
+    fn a_leftover_guard_is_reported_and_an_invalid_one_is_removed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(format!("x{ENDING}"));
         fs::write(&path, "nonsense").unwrap();

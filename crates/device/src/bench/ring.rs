@@ -43,7 +43,7 @@ pub(super) struct BenchRing {
     is_registered: bool,
     is_write: bool,
     /// The requests in flight, by slot; their memory belongs to the kernel.
-    out: Vec<Option<(BenchRequest, Nanos)>>,
+    requests: Vec<Option<(BenchRequest, Nanos)>>,
     free: Vec<usize>,
     in_flight: usize,
     /// Read by the kernel whenever the timer is submitted.
@@ -83,7 +83,7 @@ impl BenchRing {
         // SAFETY: the memory is never moved or freed before the ring is: the ring holds its own pins on its pages, and is
         // dropped first, or the memory is leaked.
         let is_registered = unsafe { uring.submitter().register_buffers(&[whole]) }.is_ok();
-        let (out, free) = (vec![None; depth as usize], (0..depth as usize).rev().collect());
+        let (requests, free) = (vec![None; depth as usize], (0..depth as usize).rev().collect());
         let tick = Box::new(Timespec::new().sec(TICK.0 / 1_000_000_000).nsec((TICK.0 % 1_000_000_000) as u32));
         Ok(BenchRing {
             uring,
@@ -94,7 +94,7 @@ impl BenchRing {
             written,
             is_registered,
             is_write,
-            out,
+            requests,
             free,
             in_flight: 0,
             tick,
@@ -136,7 +136,7 @@ impl BenchRing {
         // another one nor read before its end; `Drop` leaks the memory if a request is still in flight then.
         let pushed = unsafe { self.uring.submission().push(&entry) };
         pushed.expect("the queue has an entry for every slot");
-        self.out[index] = Some((request, now));
+        self.requests[index] = Some((request, now));
         self.in_flight += 1;
         now
     }
@@ -161,14 +161,14 @@ impl BenchRing {
         // Two calls, like fio's engine, not one that submits and waits. With one, this thread leaves the processor before the kernel's
         // workers that continue a request (below a loop device, or encryption) have begun, and these then queue for a processor: on
         // a busy machine 1.5 ms a request in place of 0.1 ms, which would be charged to the disk (docs/speed.md).
-        let has_some = !self.uring.submission().is_empty();
-        if has_some {
-            goes_on(self.uring.submit())?;
+        let has_queued = !self.uring.submission().is_empty();
+        if has_queued {
+            ignore_interruption(self.uring.submit())?;
         }
         if !self.uring.completion().is_empty() {
             return Ok(());
         }
-        goes_on(self.uring.submit_and_wait(1))
+        ignore_interruption(self.uring.submit_and_wait(1))
     }
 
     /// The next request that has ended, if any.
@@ -181,7 +181,7 @@ impl BenchRing {
         }
         let done = now();
         let index = entry.user_data() as usize;
-        let (request, issued) = self.out[index].take().expect("a slot that was out");
+        let (request, issued) = self.requests[index].take().expect("a slot that was out");
         self.free.push(index);
         self.in_flight -= 1;
         let result = match entry.result() {
@@ -209,7 +209,7 @@ impl Drop for BenchRing {
 }
 
 /// Ignores errors that end a call early but not the ring.
-fn goes_on(called: io::Result<usize>) -> io::Result<()> {
+fn ignore_interruption(called: io::Result<usize>) -> io::Result<()> {
     match called.map_err(|error| (error.raw_os_error(), error)) {
         Ok(_) | Err((Some(libc::ETIME | libc::EINTR | libc::EAGAIN | libc::EBUSY), _)) => Ok(()),
         Err((_, error)) => Err(error),

@@ -10,15 +10,15 @@ use scrubjay_core::units::{Bytes, Nanos, SectorRange};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Requests of each size, and (`AGAIN`) of places that were just read.
+/// Requests of each size, and (`REREADS`) of places that were just read.
 const TIMES: usize = 12;
-const AGAIN: usize = 24;
+const REREADS: usize = 24;
 /// The longest time for one size.
 const SIZE_TIME: Nanos = Nanos::from_millis(1200);
 /// The longest wait for a completion.
 const TIMEOUT: Nanos = Nanos::from_secs(120);
 /// Bytes of a place that was just read, at least.
-const AGAIN_BYTES: u64 = 4096;
+const REREAD_BYTES: u64 = 4096;
 
 /// A verifier that a disk does not support, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,8 +55,8 @@ pub fn measure(
     for (index, kind) in kinds.into_iter().enumerate() {
         let mut verifier = match open(kind)? {
             Ok(verifier) => verifier,
-            Err(why) => {
-                missing.push(MissingWay { way: kind.name(), why });
+            Err(reason) => {
+                missing.push(MissingWay { way: kind.name(), why: reason });
                 continue;
             }
         };
@@ -80,7 +80,7 @@ pub fn measure(
                 if start + size > bytes || all > SIZE_TIME && taken.len() >= 4 {
                     break;
                 }
-                match ask(&mut verifier, start, size)? {
+                match time_verification(&mut verifier, start, size)? {
                     Some(time) => {
                         all += time;
                         if nth > 0 {
@@ -92,12 +92,12 @@ pub fn measure(
             }
             times.sizes.push((size, taken));
         }
-        if bytes >= AGAIN_BYTES.max(block) {
-            let places = BlockPermutation::new(bytes / AGAIN_BYTES.max(block), round + 100 + index as u64);
-            for nth in 0..AGAIN as u64 {
-                let (start, len) = (places.at(nth) * AGAIN_BYTES.max(block), AGAIN_BYTES.max(block));
-                if ask(&mut reader, start, len)?.is_some() {
-                    match ask(&mut verifier, start, len)? {
+        if bytes >= REREAD_BYTES.max(block) {
+            let places = BlockPermutation::new(bytes / REREAD_BYTES.max(block), round + 100 + index as u64);
+            for nth in 0..REREADS as u64 {
+                let (start, len) = (places.at(nth) * REREAD_BYTES.max(block), REREAD_BYTES.max(block));
+                if time_verification(&mut reader, start, len)?.is_some() {
+                    match time_verification(&mut verifier, start, len)? {
                         Some(time) => times.again.push(time),
                         None => times.faults += 1,
                     }
@@ -113,7 +113,7 @@ pub fn measure(
 ///
 /// # Errors
 /// When there is no completion in time.
-fn ask(verifier: &mut OpenedVerifier, start: u64, len: u64) -> io::Result<Option<Nanos>> {
+fn time_verification(verifier: &mut OpenedVerifier, start: u64, len: u64) -> io::Result<Option<Nanos>> {
     verifier.verifier.submit(OpId(0), SectorRange::at(start / 512, len / 512));
     let answer = verifier.verifier.wait(TIMEOUT).ok_or(io::ErrorKind::TimedOut)?;
     Ok((answer.outcome == VerifyOutcome::Clean).then(|| answer.finished.since(answer.started)))

@@ -22,9 +22,9 @@ const EXTENT_BYTES_MAX: u64 = 16 << 30;
 /// The longest extent of data, in bytes (`BTRFS_MAX_EXTENT_SIZE`).
 const DATA_EXTENT_BYTES_MAX: u64 = 128 << 20;
 /// Repeated checks of a block that does not match.
-const LOOKS: u32 = 2;
+const RECHECKS: u32 = 2;
 /// Pause before each of them: longer than most writes under way take, with the commit that follows them.
-const LOOK_PAUSE: Duration = Duration::from_millis(20);
+const RECHECK_PAUSE: Duration = Duration::from_millis(20);
 /// A device extent, and its chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PlacedExtent {
@@ -56,12 +56,12 @@ struct ReadBytes {
     unreadable: BTreeSet<u64>,
 }
 
-fn nonsense(what: &'static str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, what)
+fn invalid_data(message: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, message)
 }
 
 /// The error for an extent that has changed since it was looked up.
-fn has_moved() -> io::Error {
+fn moved_error() -> io::Error {
     io::Error::from_raw_os_error(libc::EAGAIN)
 }
 
@@ -94,12 +94,12 @@ impl Inspector {
         let mut placed = Vec::new();
         for extent in found {
             // It was removed between the two searches: to be searched again.
-            let chunk = self.chunk(extent.chunk)?.ok_or_else(has_moved)?;
+            let chunk = self.chunk(extent.chunk)?.ok_or_else(moved_error)?;
             let stripe = chunk
                 .stripe_at(extent.device, extent.physical)
-                .ok_or_else(|| nonsense("a device extent does not belong to its chunk"))?;
+                .ok_or_else(|| invalid_data("a device extent does not belong to its chunk"))?;
             if chunk.stripe_length().is_some_and(|length| length != extent.length) {
-                return Err(nonsense("a device extent is not as long as its chunk's stripes"));
+                return Err(invalid_data("a device extent is not as long as its chunk's stripes"));
             }
             placed.push(PlacedExtent { extent, chunk, stripe });
         }
@@ -123,18 +123,18 @@ impl Inspector {
     /// The trees cannot be searched, or the device fails; EAGAIN: the extent does not exist any more;
     /// [`io::ErrorKind::Unsupported`]: a tree block lies across two stripes, so only btrfs can judge it.
     pub fn wrong_in(&mut self, placed: &PlacedExtent, inside: Range<u64>) -> io::Result<Vec<WrongBlock>> {
-        let mut wrong = self.look(placed, inside.clone())?;
+        let mut wrong = self.check_once(placed, inside.clone())?;
         if wrong.is_empty() {
             return Ok(wrong);
         }
         let durable = self.durable_generation()?;
-        for _ in 0..LOOKS {
-            sleep(LOOK_PAUSE);
+        for _ in 0..RECHECKS {
+            sleep(RECHECK_PAUSE);
             let range = placed.extent.physical..placed.extent.end();
             if self.extents(placed.extent.device, &range)?.first() != Some(placed) {
-                return Err(has_moved());
+                return Err(moved_error());
             }
-            let again = self.look_at(placed, &wrong, durable)?;
+            let again = self.recheck(placed, &wrong, durable)?;
             wrong.retain(|block| again.contains(block));
             if wrong.is_empty() {
                 return Ok(wrong);
@@ -144,7 +144,7 @@ impl Inspector {
         for block in wrong {
             if block.is_tree_block || self.is_used(block.logical)? {
                 used.push(block);
-            } else if block.what == Wrong::Unreadable {
+            } else if block.kind == Wrong::Unreadable {
                 self.unused_unreadable.insert((placed.extent.device, placed.extent.physical + block.inside));
             }
         }
@@ -152,7 +152,7 @@ impl Inspector {
     }
 
     /// Whether the device with this number is present.
-    pub fn is_there(&self, device: u64) -> bool {
+    pub fn is_present(&self, device: u64) -> bool {
         members::numbered(&self.members, device).is_ok()
     }
 
@@ -174,7 +174,7 @@ impl Inspector {
             let extent = DeviceExtent { device, physical: stripes[stripe].1, ..placed.extent };
             let copy = PlacedExtent { extent, chunk: placed.chunk.clone(), stripe };
             let inside = physical - stripes[stripe].1;
-            if self.look(&copy, inside..inside + block.bytes).is_ok_and(|wrong| wrong.is_empty()) {
+            if self.check_once(&copy, inside..inside + block.bytes).is_ok_and(|wrong| wrong.is_empty()) {
                 return Ok(true);
             }
         }
@@ -182,43 +182,43 @@ impl Inspector {
     }
 
     /// The blocks in `wrong` that are still wrong. Tree blocks that are newer than `durable` may not be written yet, and are left out.
-    fn look_at(&mut self, placed: &PlacedExtent, wrong: &[WrongBlock], durable: u64) -> io::Result<Vec<WrongBlock>> {
+    fn recheck(&mut self, placed: &PlacedExtent, wrong: &[WrongBlock], durable: u64) -> io::Result<Vec<WrongBlock>> {
         let mut still = Vec::new();
         for block in wrong {
             if block.is_tree_block {
                 let newer = self.tree_blocks(&(block.logical..block.logical + 1))?;
-                if newer.iter().any(|one| one.logical == block.logical && one.generation > durable) {
+                if newer.iter().any(|new| new.logical == block.logical && new.generation > durable) {
                     continue;
                 }
             }
-            let again = self.look(placed, block.inside..block.inside + block.bytes)?;
-            still.extend(again.into_iter().filter(|one| one == block));
+            let again = self.check_once(placed, block.inside..block.inside + block.bytes)?;
+            still.extend(again.into_iter().filter(|new| new == block));
         }
         Ok(still)
     }
 
     /// Checks a range once.
-    fn look(&mut self, placed: &PlacedExtent, inside: Range<u64>) -> io::Result<Vec<WrongBlock>> {
+    fn check_once(&mut self, placed: &PlacedExtent, inside: Range<u64>) -> io::Result<Vec<WrongBlock>> {
         let (chunk, length) = (&placed.chunk, placed.extent.length);
         let holds_tree_blocks = chunk.holds_tree_blocks();
         // A tree block is judged as a whole.
-        let wide = if holds_tree_blocks {
+        let widened = if holds_tree_blocks {
             let start = inside.start.saturating_sub(self.rules.node_bytes) / STRIPE_BYTES * STRIPE_BYTES;
             start..(inside.end + self.rules.node_bytes).next_multiple_of(STRIPE_BYTES).min(length)
         } else {
             inside.clone()
         };
-        let runs = chunk.runs(placed.stripe, wide.clone());
+        let runs = chunk.runs(placed.stripe, widened.clone());
         let (Some(first), Some(last)) = (runs.first(), runs.last()) else {
-            return Err(nonsense("a chunk with parities cannot be looked at"));
+            return Err(invalid_data("a chunk with parities cannot be looked at"));
         };
         let logical = first.logical..last.logical + (last.inside.end - last.inside.start);
         let sums = if chunk.holds_data() { self.checksums(&logical)? } else { Checksums::default() };
         let blocks = if holds_tree_blocks { self.tree_blocks(&logical)? } else { Vec::new() };
-        let read = self.read(placed, wide)?;
+        let read = self.read(placed, widened)?;
         let bytes = &self.buffer.as_mut_slice()[..read.length];
         let mut wrong = Vec::new();
-        let mut told = BTreeSet::new();
+        let mut reported = BTreeSet::new();
         for block in blocks {
             let Some(at) = judge::place_of(&runs, block.logical, self.rules.node_bytes) else {
                 if judge::is_torn(&runs, block.logical, self.rules.node_bytes, &inside) {
@@ -228,22 +228,22 @@ impl Inspector {
             };
             let is_unreadable = read.unreadable.range(at..at + self.rules.node_bytes).next().is_some();
             let from = (at - read.start) as usize;
-            let what = if is_unreadable {
+            let kind = if is_unreadable {
                 Some(Wrong::Unreadable)
             } else {
                 judge::judge_tree_block(&bytes[from..from + self.rules.node_bytes as usize], block, &self.rules)
             };
-            let Some(what) = what else { continue };
-            told.extend((at..at + self.rules.node_bytes).step_by(self.sector as usize));
+            let Some(kind) = kind else { continue };
+            reported.extend((at..at + self.rules.node_bytes).step_by(self.sector as usize));
             let (logical, bytes) = (block.logical, self.rules.node_bytes);
-            wrong.push(WrongBlock { inside: at, logical, bytes, what, is_tree_block: true });
+            wrong.push(WrongBlock { inside: at, logical, bytes, kind, is_tree_block: true });
         }
         let data = judge::judge_data(bytes, read.start, &runs, &sums, self.sector);
         wrong.extend(data.into_iter().filter(|block| !read.unreadable.contains(&block.inside)));
-        for at in read.unreadable.iter().filter(|at| !told.contains(at)) {
-            let logical = logical_of(&runs, *at).ok_or_else(|| nonsense("a block outside of what was read"))?;
+        for at in read.unreadable.iter().filter(|at| !reported.contains(at)) {
+            let logical = logical_of(&runs, *at).ok_or_else(|| invalid_data("a block outside of what was read"))?;
             let (inside, bytes) = (*at, self.sector);
-            wrong.push(WrongBlock { inside, logical, bytes, what: Wrong::Unreadable, is_tree_block: false });
+            wrong.push(WrongBlock { inside, logical, bytes, kind: Wrong::Unreadable, is_tree_block: false });
         }
         wrong.retain(|block| block.inside < inside.end && inside.start < block.inside + block.bytes);
         wrong.sort_unstable_by_key(|block| block.inside);
@@ -303,7 +303,7 @@ impl Inspector {
     /// because one that was away may be behind, and must not be excused by that.
     fn durable_generation(&mut self) -> io::Result<u64> {
         let members = Arc::clone(&self.members);
-        self.room((SUPERBLOCK.end - SUPERBLOCK.start) as usize);
+        self.reserve((SUPERBLOCK.end - SUPERBLOCK.start) as usize);
         let mut newest = None;
         for member in members.iter() {
             let bytes = &mut self.buffer.as_mut_slice()[..4096];
@@ -311,7 +311,7 @@ impl Inspector {
                 newest = newest.max(Some(u64::from_le_bytes(bytes[72..80].try_into().expect("eight bytes"))));
             }
         }
-        newest.ok_or_else(|| nonsense("no superblock can be read"))
+        newest.ok_or_else(|| invalid_data("no superblock can be read"))
     }
 
     /// The number of chunks that begin at this logical address or behind it, and the first address behind all of them. Addresses are
@@ -350,7 +350,7 @@ impl Inspector {
         let member = members::numbered(&members, placed.extent.device)?.reader();
         let length = (inside.end - inside.start) as usize;
         let sector = self.sector as usize;
-        self.room(length);
+        self.reserve(length);
         let bytes = &mut self.buffer.as_mut_slice()[..length];
         let physical = placed.extent.physical + inside.start;
         let mut unreadable = BTreeSet::new();
@@ -372,7 +372,7 @@ impl Inspector {
         Ok(ReadBytes { start: inside.start, length, unreadable })
     }
 
-    fn room(&mut self, length: usize) {
+    fn reserve(&mut self, length: usize) {
         if self.buffer.len() < length {
             self.buffer = PageBuffer::new(length.next_multiple_of(1 << 20), self.sector as usize);
         }
@@ -387,7 +387,7 @@ impl Inspector {
     ) -> io::Result<()> {
         let mut failed = None;
         self.fs.search(SearchRange { tree, first, last }, &mut |key, item| match each(key, item) {
-            Ok(goes_on) => goes_on,
+            Ok(continues) => continues,
             Err(error) => {
                 failed = Some(error);
                 false

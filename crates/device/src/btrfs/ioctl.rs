@@ -352,7 +352,7 @@ impl FsHandle {
                 return Ok(());
             }
             let mut last = None;
-            for (key, item) in items::found(&call.items, count)? {
+            for (key, item) in items::found_items(&call.items, count)? {
                 if key > range.last {
                     return Ok(());
                 }

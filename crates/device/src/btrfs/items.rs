@@ -125,28 +125,30 @@ fn number<const BYTES: usize>(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(all))
 }
 
-fn nonsense(what: &'static str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, what)
+fn invalid_data(message: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, message)
 }
 
 /// The first `count` items of the result of a search. (Heads are in the byte order of this machine, items in btrfs's.)
 ///
 /// # Errors
 /// When they do not fit.
-pub(super) fn found(bytes: &[u8], count: u32) -> io::Result<Vec<(ItemKey, &[u8])>> {
+pub(super) fn found_items(bytes: &[u8], count: u32) -> io::Result<Vec<(ItemKey, &[u8])>> {
     /// `struct btrfs_ioctl_search_header`: transaction, object, offset, type, length.
     const HEAD: usize = 32;
     let mut rest = bytes;
     let mut all = Vec::with_capacity(count.min(4096) as usize);
     for _ in 0..count {
-        let (head, behind) = rest.split_at_checked(HEAD).ok_or_else(|| nonsense("a search ends inside an item"))?;
+        let (head, remainder) =
+            rest.split_at_checked(HEAD).ok_or_else(|| invalid_data("a search ends inside an item"))?;
         let word = |at: usize| u64::from_ne_bytes(head[at..at + 8].try_into().expect("eight bytes"));
         let half = |at: usize| u32::from_ne_bytes(head[at..at + 4].try_into().expect("four bytes"));
-        let kind = u8::try_from(half(24)).map_err(|_| nonsense("a search returned an unknown kind of item"))?;
-        let (item, behind) =
-            behind.split_at_checked(half(28) as usize).ok_or_else(|| nonsense("a search ends inside an item"))?;
+        let kind = u8::try_from(half(24)).map_err(|_| invalid_data("a search returned an unknown kind of item"))?;
+        let (item, remainder) = remainder
+            .split_at_checked(half(28) as usize)
+            .ok_or_else(|| invalid_data("a search ends inside an item"))?;
         all.push((ItemKey::new(word(8), kind, word(16)), item));
-        rest = behind;
+        rest = remainder;
     }
     Ok(all)
 }
@@ -157,10 +159,10 @@ pub(super) fn found(bytes: &[u8], count: u32) -> io::Result<Vec<(ItemKey, &[u8])
 /// When it is too short, or ends beyond all addresses.
 pub(super) fn device_extent(key: ItemKey, item: &[u8]) -> io::Result<DeviceExtent> {
     let read = || Some((number::<8>(item, 16)?, number::<8>(item, 24)?));
-    let (chunk, length) = read().ok_or_else(|| nonsense("a device extent is too short"))?;
+    let (chunk, length) = read().ok_or_else(|| invalid_data("a device extent is too short"))?;
     let is_sound = length > 0 && key.offset.checked_add(length).is_some();
     let extent = DeviceExtent { device: key.object, physical: key.offset, length, chunk };
-    if is_sound { Ok(extent) } else { Err(nonsense("a device extent has no length, or no end")) }
+    if is_sound { Ok(extent) } else { Err(invalid_data("a device extent has no length, or no end")) }
 }
 
 /// Decodes a chunk.
@@ -183,14 +185,14 @@ pub(super) fn chunk(key: ItemKey, item: &[u8]) -> io::Result<ChunkItem> {
             ChunkItem { logical: key.offset, length, flags, sub_stripes: number::<2>(item, 46)? as u16, stripes },
         ))
     };
-    let (stripe, chunk) = read().ok_or_else(|| nonsense("a chunk is too short"))?;
+    let (stripe, chunk) = read().ok_or_else(|| invalid_data("a chunk is too short"))?;
     let is_sound = stripe == STRIPE_BYTES
         && chunk.length > 0
         && chunk.logical.checked_add(chunk.length).is_some()
         && !chunk.stripes.is_empty()
         && (chunk.flags & CHUNK_RAID10 == 0
             || chunk.sub_stripes > 0 && chunk.stripes.len().is_multiple_of(chunk.sub_stripes.into()));
-    if is_sound { Ok(chunk) } else { Err(nonsense("a chunk makes no sense")) }
+    if is_sound { Ok(chunk) } else { Err(invalid_data("a chunk makes no sense")) }
 }
 
 /// Decodes a tree block, if the extent is one.
@@ -202,7 +204,7 @@ pub(super) fn tree_block(key: ItemKey, item: &[u8]) -> io::Result<Option<TreeBlo
         return Ok(None);
     }
     let read = || Some((number::<8>(item, 8)?, number::<8>(item, 16)?));
-    let (generation, flags) = read().ok_or_else(|| nonsense("an extent is too short"))?;
+    let (generation, flags) = read().ok_or_else(|| invalid_data("an extent is too short"))?;
     Ok((flags & IS_TREE_BLOCK != 0).then_some(TreeBlock { logical: key.object, generation }))
 }
 
@@ -246,7 +248,7 @@ mod tests {
 
     fn bytes(hex: &str) -> Vec<u8> {
         let digits: Vec<u8> = hex.bytes().filter(u8::is_ascii_hexdigit).collect();
-        digits.chunks(2).map(|two| u8::from_str_radix(std::str::from_utf8(two).unwrap(), 16).unwrap()).collect()
+        digits.chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
     }
 
     fn header(object: u64, kind: u32, offset: u64, item: &[u8]) -> Vec<u8> {
@@ -256,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_follow_one_another() {
+    fn the_next_key_follows_in_the_order_of_the_tree() {
         let last = |kind, object| ItemKey::new(object, kind, u64::MAX).next();
         assert_eq!(ItemKey::new(1, 2, 3).next(), Some(ItemKey::new(1, 2, 4)));
         assert_eq!(last(2, 1), Some(ItemKey::new(1, 3, 0)));
@@ -268,30 +270,30 @@ mod tests {
     fn a_search_is_cut_into_items_and_a_torn_one_is_refused() {
         let mut all = header(1, 204, 4096, &[1, 2, 3]);
         all.extend(header(2, 228, 7, &[]));
-        let two = found(&all, 2).unwrap();
-        assert_eq!(two[0], (ItemKey::new(1, 204, 4096), &[1_u8, 2, 3][..]));
-        assert_eq!(two[1], (ItemKey::new(2, 228, 7), &[][..]));
-        assert!(found(&all, 3).is_err());
-        assert!(found(&all[..34], 1).is_err());
-        assert!(found(&header(1, 256, 0, &[]), 1).is_err(), "no such kind");
+        let items = found_items(&all, 2).unwrap();
+        assert_eq!(items[0], (ItemKey::new(1, 204, 4096), &[1_u8, 2, 3][..]));
+        assert_eq!(items[1], (ItemKey::new(2, 228, 7), &[][..]));
+        assert!(found_items(&all, 3).is_err());
+        assert!(found_items(&all[..34], 1).is_err());
+        assert!(found_items(&header(1, 256, 0, &[]), 1).is_err(), "no such kind");
     }
 
     #[test]
     fn device_extents() {
         let all = bytes(DEVICE_EXTENTS_FOUND);
         let extents: Vec<_> =
-            found(&all, 2).unwrap().into_iter().map(|(key, item)| device_extent(key, item).unwrap()).collect();
+            found_items(&all, 2).unwrap().into_iter().map(|(key, item)| device_extent(key, item).unwrap()).collect();
         let at = |physical, length| DeviceExtent { device: 1, physical, length, chunk: physical };
         assert_eq!(extents, [at(30_408_704, 256 << 20), at(298_844_160, 214_695_936)]);
-        let (key, item) = found(&all, 1).unwrap()[0];
+        let (key, item) = found_items(&all, 1).unwrap()[0];
         assert!(device_extent(key, &item[..20]).is_err());
         assert!(device_extent(ItemKey::new(1, DEVICE_EXTENT, u64::MAX), item).is_err(), "it has no end");
     }
 
     #[test]
-    fn a_chunk_and_what_is_none() {
+    fn a_chunk_is_decoded_and_an_invalid_one_is_refused() {
         let all = bytes(CHUNK_FOUND);
-        let (key, item) = found(&all, 1).unwrap()[0];
+        let (key, item) = found_items(&all, 1).unwrap()[0];
         assert_eq!(key, ItemKey::new(CHUNK_OBJECT, CHUNK_ITEM, 30_408_704));
         let chunk_of = chunk(key, item).unwrap();
         assert_eq!((chunk_of.length, chunk_of.flags), (256 << 20, CHUNK_METADATA | CHUNK_RAID1));
@@ -311,11 +313,11 @@ mod tests {
     #[test]
     fn tree_blocks_and_extents_of_data() {
         let all = bytes(EXTENTS_FOUND);
-        let three = found(&all, 3).unwrap();
-        let blocks: Vec<_> = three.iter().filter_map(|(key, item)| tree_block(*key, item).unwrap()).collect();
+        let items = found_items(&all, 3).unwrap();
+        let blocks: Vec<_> = items.iter().filter_map(|(key, item)| tree_block(*key, item).unwrap()).collect();
         let at = |logical| TreeBlock { logical, generation: 5 };
         assert_eq!(blocks, [at(30_523_392), at(30_539_776)], "a block group is none");
-        let (key, item) = three[1];
+        let (key, item) = items[1];
         let mut data = item.to_vec();
         data[16] = 1;
         assert_eq!(tree_block(ItemKey::new(4096, EXTENT_ITEM, 8192), &data).unwrap(), None);

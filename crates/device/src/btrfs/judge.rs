@@ -60,7 +60,7 @@ pub(super) struct WrongBlock {
     /// Its length in bytes: a sector of btrfs, or a tree block.
     pub bytes: u64,
     /// How it is wrong.
-    pub what: Wrong,
+    pub kind: Wrong,
     /// Whether it is a tree block.
     pub is_tree_block: bool,
 }
@@ -89,7 +89,7 @@ pub(super) fn judge_data(
             let from = (inside - start) as usize;
             let block = &bytes[from..from + sector as usize];
             if crc32c(block) != sum {
-                wrong.push(WrongBlock { inside, logical, bytes: sector, what: Wrong::Checksum, is_tree_block: false });
+                wrong.push(WrongBlock { inside, logical, bytes: sector, kind: Wrong::Checksum, is_tree_block: false });
             }
         }
     }
@@ -124,8 +124,8 @@ pub(super) fn judge_tree_block(bytes: &[u8], block: TreeBlock, rules: &TreeRules
     if crc32c(&bytes[BODY..]).to_le_bytes() != bytes[..4] {
         return Some(Wrong::Checksum);
     }
-    let is_it = word(48) == block.logical && word(80) == block.generation && bytes[32..48] == rules.uuid;
-    (!is_it).then_some(Wrong::Identity)
+    let is_expected = word(48) == block.logical && word(80) == block.generation && bytes[32..48] == rules.uuid;
+    (!is_expected).then_some(Wrong::Identity)
 }
 
 #[cfg(test)]
@@ -143,9 +143,9 @@ pub(super) mod tests {
         bytes
     }
 
-    fn sums(of: &[(u64, &[u32])], wanted: Range<u64>) -> Checksums {
+    fn sums(items: &[(u64, &[u32])], wanted: Range<u64>) -> Checksums {
         let mut sums = Checksums::default();
-        for (logical, all) in of {
+        for (logical, all) in items {
             let item: Vec<u8> = all.iter().flat_map(|sum| sum.to_le_bytes()).collect();
             sums.take(ItemKey::new(CSUM_OBJECT, CSUM_ITEM, *logical), &item, 4096, &wanted);
         }
@@ -153,7 +153,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn of_an_item_only_what_is_wanted_is_taken() {
+    fn only_checksums_of_the_wanted_addresses_are_taken() {
         let taken = sums(&[(0, &[1, 2, 3]), (12288, &[4]), (1 << 40, &[5])], 4096..16384);
         assert_eq!(taken.blocks, BTreeMap::from([(4096, 2), (8192, 3), (12288, 4)]));
         let mut none = Checksums::default();
@@ -162,7 +162,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn data_that_do_not_fit_are_named_to_the_block() {
+    fn data_that_do_not_match_are_reported_block_by_block() {
         let bytes: Vec<u8> = [1, 2, 3, 4].into_iter().flat_map(|byte| vec![byte; 4096]).collect();
         let sum = |byte: u8| crc32c(&[byte; 4096]);
         // Two runs of two blocks each, which are not adjacent; the third block has no checksum.
@@ -174,22 +174,22 @@ pub(super) mod tests {
             inside: 12288,
             logical: (1 << 20) + 4096,
             bytes: 4096,
-            what: Wrong::Checksum,
+            kind: Wrong::Checksum,
             is_tree_block: false,
         };
         assert_eq!(wrong, [block]);
     }
 
     #[test]
-    fn a_tree_block_must_be_whole_and_the_one_that_belongs_there() {
+    fn a_tree_block_must_be_intact_and_belong_to_its_place() {
         let rules = TreeRules { node_bytes: 4096, uuid: [3; 16] };
         let block = TreeBlock { logical: 65536, generation: 9 };
         let mut bytes = tree_block(65536, 9, [3; 16]);
         assert_eq!(judge_tree_block(&bytes, block, &rules), None);
         assert_eq!(judge_tree_block(&bytes, TreeBlock { generation: 10, ..block }, &rules), Some(Wrong::Identity));
         assert_eq!(judge_tree_block(&bytes, TreeBlock { logical: 4096, ..block }, &rules), Some(Wrong::Identity));
-        let others = TreeRules { uuid: [4; 16], ..rules };
-        assert_eq!(judge_tree_block(&bytes, block, &others), Some(Wrong::Identity));
+        let other_rules = TreeRules { uuid: [4; 16], ..rules };
+        assert_eq!(judge_tree_block(&bytes, block, &other_rules), Some(Wrong::Identity));
         bytes[4095] ^= 1;
         assert_eq!(judge_tree_block(&bytes, block, &rules), Some(Wrong::Checksum));
     }

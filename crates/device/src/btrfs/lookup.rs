@@ -28,7 +28,7 @@ pub struct PoolPiece {
     /// The bytes on the device.
     pub bytes: Range<u64>,
     /// Their use.
-    pub what: PoolWhat,
+    pub usage: PoolUse,
     /// The chunk's profile, if there is a chunk: `RAID1`.
     pub profile: Option<&'static str>,
     /// Number of other places that hold the same data.
@@ -38,12 +38,12 @@ pub struct PoolPiece {
     /// The files that the data belong to, escaped for display.
     pub files: Vec<String>,
     /// Number of further files.
-    pub untold: u64,
+    pub files_omitted: u64,
 }
 
 /// The use of a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PoolWhat {
+pub enum PoolUse {
     /// One of the device's superblocks.
     Superblock,
     /// The first MiB, which btrfs leaves to boot loaders.
@@ -83,49 +83,50 @@ impl PoolLookup {
 
     fn block(&mut self, device: u64, at: u64) -> io::Result<PoolPiece> {
         let bytes = at..at + self.sector;
-        let piece = |what| PoolPiece {
+        let piece = |usage| PoolPiece {
             bytes: bytes.clone(),
-            what,
+            usage,
             profile: None,
             copies: 0,
             copies_missing: 0,
             files: Vec::new(),
-            untold: 0,
+            files_omitted: 0,
         };
         if SUPERBLOCKS.into_iter().any(|place| place < bytes.end && at < place + SUPERBLOCK_BYTES) {
-            return Ok(piece(PoolWhat::Superblock));
+            return Ok(piece(PoolUse::Superblock));
         }
         if at < RESERVED {
-            return Ok(piece(PoolWhat::Reserved));
+            return Ok(piece(PoolUse::Reserved));
         }
         let placed = self.inspector.extents(device, &bytes)?;
-        let Some(placed) = placed.first() else { return Ok(piece(PoolWhat::Unallocated)) };
+        let Some(placed) = placed.first() else { return Ok(piece(PoolUse::Unallocated)) };
         let chunk = &placed.chunk;
-        let mut piece = PoolPiece { profile: Some(chunk.profile()), ..piece(PoolWhat::Unused) };
+        let mut piece = PoolPiece { profile: Some(chunk.profile()), ..piece(PoolUse::Unused) };
         if let Some(feature) = &self.foreign {
-            piece.what = PoolWhat::OnlyChunk(format!("the file system uses `{feature}`"));
+            piece.usage = PoolUse::OnlyChunk(format!("the file system uses `{feature}`"));
             return Ok(piece);
         }
         let inside = at - placed.extent.physical;
         let runs = chunk.runs(placed.stripe, inside..inside + self.sector);
         let Some(run) = runs.first() else {
-            piece.what = PoolWhat::OnlyChunk(format!("of {} only the chunk is known here", chunk.profile()));
+            piece.usage = PoolUse::OnlyChunk(format!("of {} only the chunk is known here", chunk.profile()));
             return Ok(piece);
         };
-        let others = chunk.copies(run.logical).into_iter().filter(|&copy| copy != (device, at));
-        let (there, gone): (Vec<_>, Vec<_>) = others.partition(|(number, _)| self.inspector.is_there(*number));
-        (piece.copies, piece.copies_missing) = (there.len(), gone.len());
+        let other_copies = chunk.copies(run.logical).into_iter().filter(|&copy| copy != (device, at));
+        let (present, missing): (Vec<_>, Vec<_>) =
+            other_copies.partition(|(number, _)| self.inspector.is_present(*number));
+        (piece.copies, piece.copies_missing) = (present.len(), missing.len());
         let logical = run.logical..run.logical + self.sector;
         if chunk.holds_tree_blocks() && self.inspector.is_tree_block(&logical)? {
-            piece.what = PoolWhat::TreeBlock;
+            piece.usage = PoolUse::TreeBlock;
         } else if self.inspector.is_used(logical.start)? {
-            piece.what = if chunk.holds_data() { PoolWhat::Data } else { PoolWhat::TreeBlock };
+            piece.usage = if chunk.holds_data() { PoolUse::Data } else { PoolUse::TreeBlock };
             if chunk.holds_data() {
                 match self.names.of_block(logical.start) {
-                    Ok((files, untold)) => (piece.files, piece.untold) = (files, untold),
+                    Ok((files, files_omitted)) => (piece.files, piece.files_omitted) = (files, files_omitted),
                     Err(error) => {
-                        piece.what =
-                            PoolWhat::OnlyChunk(format!("in use, and whose it is could not be found ({error})"));
+                        piece.usage =
+                            PoolUse::OnlyChunk(format!("in use, and whose it is could not be found ({error})"));
                     }
                 }
             }
@@ -135,9 +136,15 @@ impl PoolLookup {
 }
 
 /// Whether two pieces differ only in their place.
-fn is_same(one: &PoolPiece, other: &PoolPiece) -> bool {
+fn is_same(first: &PoolPiece, second: &PoolPiece) -> bool {
     let of = |piece: &PoolPiece| {
-        (piece.what.clone(), piece.profile, (piece.copies, piece.copies_missing), piece.files.clone(), piece.untold)
+        (
+            piece.usage.clone(),
+            piece.profile,
+            (piece.copies, piece.copies_missing),
+            piece.files.clone(),
+            piece.files_omitted,
+        )
     };
-    of(one) == of(other)
+    of(first) == of(second)
 }

@@ -87,7 +87,7 @@ impl MemberReader<'_> {
 #[derive(Debug)]
 pub(super) struct OpenedMembers {
     /// The devices that are present.
-    pub there: Vec<PoolMember>,
+    pub present: Vec<PoolMember>,
     /// The numbers of the missing devices.
     pub missing: Vec<u64>,
     /// Bytes of the present devices that are allocated to chunks.
@@ -106,14 +106,14 @@ pub enum PoolMemberError {
         source: TargetError,
     },
     /// There is something else at its path.
-    #[error("its device {device} should be {path}, but that is {what}: is a copy of the disk attached?")]
+    #[error("its device {device} should be {path}, but that is {found}: is a copy of the disk attached?")]
     Other {
         /// Its number.
         device: u64,
         /// The path at which it should be.
         path: String,
         /// What is there.
-        what: &'static str,
+        found: &'static str,
     },
     /// The kernel refuses.
     #[error("its device {device}: {source}")]
@@ -152,19 +152,19 @@ pub(super) fn open(
     is_temporary: bool,
 ) -> Result<OpenedMembers, PoolMemberError> {
     let known = known_numbers(folder);
-    let mut opened = OpenedMembers { there: Vec::new(), missing: Vec::new(), allocated: 0 };
+    let mut opened = OpenedMembers { present: Vec::new(), missing: Vec::new(), allocated: 0 };
     for device in 1..=info.max_id.min(DEVICES_MAX) {
-        let about = fs.device(device).map_err(|source| PoolMemberError::Io { device, source })?;
-        let Some(about) = about else { continue };
+        let device_info = fs.device(device).map_err(|source| PoolMemberError::Io { device, source })?;
+        let Some(device_info) = device_info else { continue };
         let is_missing = fs::read_to_string(folder.join(format!("devinfo/{device}/missing")))
-            .map_or(about.path.is_empty(), |text| text.trim() == "1");
+            .map_or(device_info.path.is_empty(), |text| text.trim() == "1");
         if is_missing {
             opened.missing.push(device);
             continue;
         }
-        let path = PathBuf::from(OsStr::from_bytes(&about.path));
+        let path = PathBuf::from(OsStr::from_bytes(&device_info.path));
         let target = Target::open(&path).map_err(|source| PoolMemberError::Target { device, source })?;
-        let other = |what| PoolMemberError::Other { device, path: shown(&path.to_string_lossy()).into_owned(), what };
+        let other = |found| PoolMemberError::Other { device, path: shown(&path.to_string_lossy()).into_owned(), found };
         let io = |source| PoolMemberError::Io { device, source };
         if !target.is_block_device || !target.is_direct {
             return Err(other("no disk"));
@@ -175,10 +175,10 @@ pub(super) fn open(
         }
         check_superblock(&target, device, (!is_temporary).then_some(&info.fsid))
             .map_err(io)?
-            .map_or(Ok(()), |what| Err(other(what)))?;
-        opened.allocated += about.bytes_used;
+            .map_or(Ok(()), |found| Err(other(found)))?;
+        opened.allocated += device_info.bytes_used;
         let traffic = Arc::default();
-        opened.there.push(PoolMember { number: device, bytes: about.total_bytes, target, traffic });
+        opened.present.push(PoolMember { number: device, bytes: device_info.total_bytes, target, traffic });
     }
     Ok(opened)
 }
@@ -218,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_superblock_says_whose_it_is() {
+    fn a_superblock_is_checked_for_its_file_system_and_device() {
         let mut bytes = vec![0; 4096];
         assert!(judge_superblock(&bytes, 2, None).unwrap().starts_with("no btrfs"));
         bytes[64..72].copy_from_slice(b"_BHRfS_M");

@@ -25,7 +25,7 @@ mod worker;
 
 pub use findings::{BadEnd, BadKind, BadPlace, PoolFindings, PoolFound};
 pub use ioctl::ScrubCounts;
-pub use lookup::{PoolLookup, PoolPiece, PoolWhat};
+pub use lookup::{PoolLookup, PoolPiece, PoolUse};
 pub use members::PoolMemberError;
 
 use crate::detector::{DetectorKind, OpenedDetector, blind};
@@ -153,23 +153,23 @@ pub enum PoolError {
         path: PathBuf,
     },
     /// The kernel refuses.
-    #[error("{path}: {what}: {source}")]
+    #[error("{path}: {failure}: {source}")]
     Io {
         /// The path as the user named it.
         path: PathBuf,
         /// What failed.
-        what: &'static str,
+        failure: &'static str,
         /// The kernel's error.
         source: io::Error,
     },
 }
 
 impl PoolError {
-    fn of(path: &Path, what: &'static str, source: io::Error) -> PoolError {
+    fn of(path: &Path, failure: &'static str, source: io::Error) -> PoolError {
         let path = path.to_owned();
         match source.kind() {
             io::ErrorKind::PermissionDenied => PoolError::Permission { path },
-            _ => PoolError::Io { path, what, source },
+            _ => PoolError::Io { path, failure, source },
         }
     }
 }
@@ -183,8 +183,8 @@ impl BtrfsPool {
         let pool = BtrfsPool::look(path, is_read_only)?;
         check_busy(path, &pool.folder)?;
         for member in pool.members.iter() {
-            let asked = pool.fs.is_scrubbing(member.number);
-            if asked.map_err(|source| PoolError::of(path, "cannot be asked for scrubs", source))? {
+            let is_scrubbing = pool.fs.is_scrubbing(member.number);
+            if is_scrubbing.map_err(|source| PoolError::of(path, "cannot be asked for scrubs", source))? {
                 return Err(PoolError::Scrubbed { path: path.to_owned() });
             }
         }
@@ -196,7 +196,7 @@ impl BtrfsPool {
     /// # Errors
     /// [`PoolError`]; nothing was changed, and none of its data were read.
     pub fn look(path: &Path, is_read_only: bool) -> Result<BtrfsPool, PoolError> {
-        let io = |what| move |source| PoolError::of(path, what, source);
+        let io = |failure| move |source| PoolError::of(path, failure, source);
         let canonical = fs::canonicalize(path).map_err(io("cannot find it"))?;
         let text = fs::read_to_string("/proc/self/mountinfo").map_err(io("cannot read /proc/self/mountinfo"))?;
         let mount = mount_at(path, &canonical.to_string_lossy(), &mounts::mounts(&text))?;
@@ -206,17 +206,17 @@ impl BtrfsPool {
         let folder = Path::new("/sys/fs/btrfs").join(&uuid);
         let is_temporary = fs::read_to_string(folder.join("temp_fsid")).is_ok_and(|text| text.trim() == "1");
         let opened = members::open(&fs, &info, &folder, is_temporary);
-        let OpenedMembers { there, missing, allocated } = opened.map_err(|source| match source {
+        let OpenedMembers { present, missing, allocated } = opened.map_err(|source| match source {
             PoolMemberError::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
                 PoolError::Permission { path: path.to_owned() }
             }
             source => PoolError::Member { path: path.to_owned(), source },
         })?;
-        if there.is_empty() {
+        if present.is_empty() {
             return Err(PoolError::NoMember { path: path.to_owned() });
         }
         let space = AddressSpace::new(
-            there.iter().map(|member| (member.number, member.bytes)).collect(),
+            present.iter().map(|member| (member.number, member.bytes)).collect(),
             info.sector_bytes.into(),
         );
         // A pass is resumed only where every address still means the same: the sizes are part of the identity.
@@ -230,7 +230,7 @@ impl BtrfsPool {
             info,
             folder,
             mount,
-            members: Arc::new(there),
+            members: Arc::new(present),
             missing,
             allocated,
             space,
@@ -269,7 +269,7 @@ impl BtrfsPool {
     }
 
     /// Why all of it is left to btrfs's own scrub; `None`: it is not.
-    fn kernels_reason(&self) -> Option<String> {
+    fn kernel_only_reason(&self) -> Option<String> {
         match &self.foreign_feature {
             Some(feature) => Some(format!("the file system uses `{feature}`")),
             None if self.info.csum_type != CRC32C => Some("its checksums are not CRC-32C".to_owned()),
@@ -294,8 +294,8 @@ impl BtrfsPool {
 
     /// The number of the device with these major and minor numbers, if it is one of the file system's.
     pub fn device_at(&self, numbers: (u32, u32)) -> Option<u64> {
-        let is_it = |member: &&PoolMember| member.target.numbers() == Some(numbers);
-        self.members.iter().find(is_it).map(|member| member.number)
+        let has_numbers = |member: &&PoolMember| member.target.numbers() == Some(numbers);
+        self.members.iter().find(has_numbers).map(|member| member.number)
     }
 
     /// The mount point, as the user named it.
@@ -314,7 +314,7 @@ impl BtrfsPool {
             findings: self.findings.clone(),
             signals: Arc::clone(&self.signals),
             is_read_only: self.is_read_only,
-            is_kernels: self.kernels_reason().is_some(),
+            is_kernel_only: self.kernel_only_reason().is_some(),
             sector,
         })
     }
@@ -337,7 +337,7 @@ pub struct PoolFacts {
 
 /// Whether it is mounted read-only for this process, as in the sandbox of a service.
 fn is_read_only_here(path: &Path) -> bool {
-    rustix::fs::statvfs(path).is_ok_and(|about| about.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY))
+    rustix::fs::statvfs(path).is_ok_and(|status| status.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY))
 }
 
 /// The mount at `canonical`, if it is a btrfs.
@@ -416,7 +416,7 @@ impl Subject for BtrfsPool {
         }
         let start = || PoolVerifier::start(self.fs.try_clone()?, self.setup()?);
         let verifier = Box::new(start().map_err(VerifierError::Handle)?);
-        let note = match self.kernels_reason() {
+        let note = match self.kernel_only_reason() {
             Some(reason) => format!(
                 "{reason}, so btrfs's own scrub does all of it, a device extent at a time: mostly 1 GiB without a pause, \
                  which no budget can hold back"
@@ -482,7 +482,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_that_is_no_mounted_btrfs_is_refused_by_what_it_is() {
+    fn a_folder_that_is_no_mounted_btrfs_is_refused_with_its_kind() {
         let text = "1 0 0:1 / / rw - ext4 /dev/a rw\n2 1 0:2 / /mnt rw - btrfs /dev/b rw\n";
         let mounts = mounts::mounts(text);
         let refused = |path: &str| mount_at(Path::new(path), path, &mounts).unwrap_err().to_string();
@@ -492,7 +492,7 @@ mod tests {
     }
 
     #[test]
-    fn what_must_have_it_for_itself_is_named() {
+    fn a_running_exclusive_operation_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let path = Path::new("/mnt");
         assert!(check_busy(path, folder.path()).is_ok(), "older kernels do not say");
@@ -514,7 +514,7 @@ mod tests {
     }
 
     #[test]
-    fn a_uuid_is_written_as_people_do() {
+    fn a_uuid_is_written_in_its_usual_notation() {
         let mut bytes = [0; 16];
         (bytes[0], bytes[15]) = (0xf5, 0x86);
         assert_eq!(uuid(&bytes), "f5000000-0000-0000-0000-000000000086");

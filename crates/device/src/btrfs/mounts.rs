@@ -54,16 +54,16 @@ pub(super) fn mount_of<'a>(mounts: &'a [MountEntry], path: &str) -> Option<&'a M
 fn unescaped(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
-    while let Some((&first, behind)) = rest.split_first() {
-        let code = behind.get(..3).and_then(|digits| std::str::from_utf8(digits).ok());
+    while let Some((&first, remainder)) = rest.split_first() {
+        let code = remainder.get(..3).and_then(|digits| std::str::from_utf8(digits).ok());
         match code.and_then(|code| u8::from_str_radix(code, 8).ok()).filter(|_| first == b'\\') {
             Some(byte) => {
                 bytes.push(byte);
-                rest = &behind[3..];
+                rest = &remainder[3..];
             }
             None => {
                 bytes.push(first);
-                rest = behind;
+                rest = remainder;
             }
         }
     }

@@ -35,22 +35,22 @@ impl FileNames {
     pub fn of(&mut self, logical: u64, bytes: u64, sector: u64) -> (Vec<String>, u64) {
         let blocks = (bytes / sector).max(1);
         let step = blocks.div_ceil(BLOCKS_MAX).max(1);
-        let (mut names, mut seen, mut untold) = (Vec::new(), std::collections::BTreeSet::new(), 0);
+        let (mut names, mut seen, mut omitted) = (Vec::new(), std::collections::BTreeSet::new(), 0);
         for block in (0..blocks).step_by(step as usize) {
             let Ok((users, missed)) = self.fs.users_of(logical + block * sector) else { continue };
-            untold = untold.max(missed);
+            omitted = omitted.max(missed);
             for BlockUser { inode, tree, .. } in users {
                 if !seen.insert((tree, inode)) {
                     continue;
                 }
                 if names.len() == NAMES_MAX {
-                    untold += 1;
+                    omitted += 1;
                     continue;
                 }
                 names.push(self.name(tree, inode));
             }
         }
-        (names, untold)
+        (names, omitted)
     }
 
     /// The files that use the block at this logical address; and the number of further ones.
@@ -58,10 +58,10 @@ impl FileNames {
     /// # Errors
     /// The trees cannot be searched.
     pub fn of_block(&mut self, logical: u64) -> io::Result<(Vec<String>, u64)> {
-        let (users, mut untold) = self.fs.users_of(logical)?;
+        let (users, mut omitted) = self.fs.users_of(logical)?;
         let files: std::collections::BTreeSet<(u64, u64)> = users.iter().map(|user| (user.tree, user.inode)).collect();
-        untold += files.len().saturating_sub(NAMES_MAX) as u64;
-        Ok((files.into_iter().take(NAMES_MAX).map(|(tree, inode)| self.name(tree, inode)).collect(), untold))
+        omitted += files.len().saturating_sub(NAMES_MAX) as u64;
+        Ok((files.into_iter().take(NAMES_MAX).map(|(tree, inode)| self.name(tree, inode)).collect(), omitted))
     }
 
     fn name(&mut self, tree: u64, inode: u64) -> String {
@@ -135,11 +135,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_told_as_they_are_mounted() {
+    fn file_names_are_shown_below_the_mount_point() {
         assert_eq!(below("/mnt", "", "@home/a"), "/mnt/@home/a");
         assert_eq!(below("/home", "@home", "@home/a/b"), "/home/a/b");
-        let elsewhere = below("/home", "@home", "@homes/a");
-        assert_eq!(elsewhere, "@homes/a (from the top of the file system; not below /home)");
+        let outside = below("/home", "@home", "@homes/a");
+        assert_eq!(outside, "@homes/a (from the top of the file system; not below /home)");
         assert_eq!((join("", "a"), join("a", ""), join("a", "b")), ("a".into(), "a".into(), "a/b".into()));
     }
 }

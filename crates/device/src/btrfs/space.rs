@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn devices_lie_one_behind_the_other() {
+    fn devices_follow_each_other_by_number() {
         let space = AddressSpace::new(vec![(3, 8192 + 512), (1, 4096)], 4096);
         assert_eq!((space.sectors(), space.devices()), (24, &[(1, 4096), (3, 8192)][..]));
         let part = |device, bytes: Range<u64>, address| DeviceRange { device, bytes, address };
@@ -213,7 +213,7 @@ mod tests {
 
     /// Every byte of every stripe lies where its logical address says, and only there: places to addresses and back.
     #[test]
-    fn there_and_back_in_every_profile() {
+    fn places_and_addresses_map_both_ways_in_every_profile() {
         let of = |count: u64| (0..count).map(|index| (index + 1, (index * 50 + 3) * KIB64)).collect::<Vec<_>>();
         for (flags, sub_stripes, count) in [
             (0, 1, 1),
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn stripes_take_turns() {
+    fn stripes_alternate_between_the_devices() {
         let raid0 = chunk(CHUNK_RAID0, 1, &[(1, 0), (2, KIB64), (3, 0)], 4);
         let at = |row: u64, column: u64| (1 << 30) + (row * 3 + column) * KIB64;
         assert_eq!(
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn of_parities_only_the_chunk_is_known() {
+    fn chunks_with_parities_have_no_runs_and_no_copies() {
         let raid6 = ChunkItem { flags: CHUNK_RAID6 | CHUNK_DATA, ..chunk(0, 1, &[(1, 0), (2, 0), (3, 0)], 4) };
         assert_eq!((raid6.runs(0, 0..KIB64), raid6.copies(1 << 30)), (vec![], vec![]));
         assert_eq!((raid6.stripe_length(), raid6.profile()), (None, "RAID6"));

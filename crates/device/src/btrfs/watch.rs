@@ -25,7 +25,7 @@ struct WatchedDisk {
 /// Merges the detectors of all disks.
 struct PoolDetector {
     disks: Vec<WatchedDisk>,
-    told: Nanos,
+    last_reported: Nanos,
     is_counted: bool,
     signals: Arc<WorkerSignals>,
     /// [`WorkerSignals::parity_turns`] at the last drain.
@@ -51,17 +51,23 @@ pub(super) fn open(members: &[PoolMember], signals: Arc<WorkerSignals>, wish: Op
     let mut watched = Vec::new();
     let mut worst: Option<(DetectorKind, String)> = None;
     for (disk, traffic) in disks {
-        let OpenedDetector { detector, kind, why } = detector::open(Some(disk), wish, detector::RequestsWhose::All);
-        let rank = |kind| DetectorKind::ALL.iter().position(|one| *one == kind);
+        let OpenedDetector { detector, kind, why: reason } =
+            detector::open(Some(disk), wish, detector::RequestsWhose::All);
+        let rank = |kind| DetectorKind::ALL.iter().position(|listed| *listed == kind);
         if worst.as_ref().is_none_or(|(known, _)| rank(kind) > rank(*known)) {
-            worst = Some((kind, why));
+            worst = Some((kind, reason));
         }
         watched.push(WatchedDisk { detector, traffic, is_open: false });
     }
-    let (kind, why) = worst.unwrap_or((DetectorKind::Blind, "none: there are no disks".to_owned()));
-    let detector =
-        Box::new(PoolDetector { disks: watched, told: Nanos::ZERO, is_counted: false, signals, parity_turns: 0 });
-    OpenedDetector { detector, kind, why: format!("{why} (on each of {names})") }
+    let (kind, reason) = worst.unwrap_or((DetectorKind::Blind, "none: there are no disks".to_owned()));
+    let detector = Box::new(PoolDetector {
+        disks: watched,
+        last_reported: Nanos::ZERO,
+        is_counted: false,
+        signals,
+        parity_turns: 0,
+    });
+    OpenedDetector { detector, kind, why: format!("{reason} (on each of {names})") }
 }
 
 impl WatchedDisk {
@@ -93,7 +99,7 @@ impl Detector for PoolDetector {
             drop_all(&mut all, self.disks.len(), clock::now());
         }
         let mut open: Vec<bool> = self.disks.iter().map(|disk| disk.is_open).collect();
-        merge(&mut all, &mut open, &mut self.told, &mut self.is_counted, events);
+        merge(&mut all, &mut open, &mut self.last_reported, &mut self.is_counted, events);
         for (disk, is_open) in self.disks.iter_mut().zip(open) {
             disk.is_open = is_open;
         }
@@ -127,14 +133,14 @@ fn date(event: &Event) -> Nanos {
 fn merge(
     all: &mut [(usize, Event)],
     open: &mut [bool],
-    told: &mut Nanos,
+    last_reported: &mut Nanos,
     is_counted: &mut bool,
     events: &mut Vec<Event>,
 ) {
     all.sort_by_key(|(_, event)| date(event));
     for &mut (disk, event) in all {
-        *told = (*told).max(date(&event));
-        let at = *told;
+        *last_reported = (*last_reported).max(date(&event));
+        let at = *last_reported;
         match event {
             Event::ForegroundArrived { count, .. } => {
                 open[disk] = true;
@@ -165,15 +171,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_are_drained_when_the_last_one_is() {
+    fn the_pool_is_drained_when_its_last_disk_is() {
         let arrived = |at, count| Event::ForegroundArrived { at: Nanos(at), count };
         let completed = |at, count| Event::ForegroundCompleted { at: Nanos(at), count };
         let drained = |at| Event::ForegroundDrained { at: Nanos(at) };
         let counted = |at| Event::ForegroundCounted { at: Nanos(at) };
-        let (mut open, mut told, mut is_counted) = (vec![false; 2], Nanos::ZERO, false);
+        let (mut open, mut last_reported, mut is_counted) = (vec![false; 2], Nanos::ZERO, false);
         let mut merged = |all: &[(usize, Event)]| {
             let mut events = Vec::new();
-            merge(&mut all.to_vec(), &mut open, &mut told, &mut is_counted, &mut events);
+            merge(&mut all.to_vec(), &mut open, &mut last_reported, &mut is_counted, &mut events);
             events
         };
         assert_eq!(merged(&[(0, counted(1)), (1, counted(2))]), [counted(1)]);

@@ -30,10 +30,10 @@ use std::time::Duration;
 /// Bytes that are checked at a time when all of an extent is.
 const PIECE_BYTES: u64 = 1 << 20;
 /// Interval at which the worker checks for other scrubs of the file system.
-const OTHERS_EVERY: Nanos = Nanos::from_secs(1);
+const OTHER_SCRUBS_INTERVAL: Nanos = Nanos::from_secs(1);
 /// The longest wait for another scrub before a verification is given up as inconclusive.
-const OTHERS_PATIENCE: Duration = Duration::from_secs(5);
-const OTHERS_PAUSE: Duration = Duration::from_millis(100);
+const OTHER_SCRUBS_TIMEOUT: Duration = Duration::from_secs(5);
+const OTHER_SCRUBS_PAUSE: Duration = Duration::from_millis(100);
 
 /// Shared by the worker's thread and those that may stop it.
 #[derive(Debug, Default)]
@@ -58,7 +58,7 @@ pub(super) struct WorkerSetup {
     /// Whether nothing may be repaired.
     pub is_read_only: bool,
     /// Whether all extents are left to btrfs's own scrub, because checksums or places cannot be computed here.
-    pub is_kernels: bool,
+    pub is_kernel_only: bool,
     /// Bytes of the smallest block that has a checksum.
     pub sector: u64,
 }
@@ -73,8 +73,8 @@ pub(super) struct Worker {
     /// Extents that btrfs's own scrub has verified in this run.
     answered: BTreeSet<DeviceExtent>,
     /// Repaired sectors, to be reported with the next range that is not lost.
-    owed: u64,
-    others_asked: Option<Nanos>,
+    unreported_repairs: u64,
+    others_checked: Option<Nanos>,
     /// Chunks from this logical address on were allocated since the worker was made.
     chunks_known: Option<u64>,
 }
@@ -91,8 +91,8 @@ impl Worker {
             lost: BTreeMap::new(),
             unrepaired: BTreeSet::new(),
             answered: BTreeSet::new(),
-            owed: 0,
-            others_asked: None,
+            unreported_repairs: 0,
+            others_checked: None,
         }
     }
 
@@ -111,10 +111,10 @@ impl Worker {
         if is_lost {
             return VerifyOutcome::Unreadable(Cause::Lost);
         }
-        match std::mem::take(&mut self.owed) {
+        match std::mem::take(&mut self.unreported_repairs) {
             0 if is_allocated => VerifyOutcome::Clean,
             0 => VerifyOutcome::Unwritten,
-            owed => VerifyOutcome::Corrected(u32::try_from(owed).unwrap_or(u32::MAX)),
+            unreported_repairs => VerifyOutcome::Corrected(u32::try_from(unreported_repairs).unwrap_or(u32::MAX)),
         }
     }
 
@@ -130,7 +130,7 @@ impl Worker {
     }
 
     fn verify_part(&mut self, part: &DeviceRange) -> Result<PartVerdict, Unanswered> {
-        self.yield_to_others()?;
+        self.wait_for_other_scrubs()?;
         let mut verdict = PartVerdict::default();
         if part.bytes.contains(&SUPERBLOCK.start) {
             verdict.is_allocated = true;
@@ -141,13 +141,13 @@ impl Worker {
             let (start, end) = (part.bytes.start.max(extent.physical), part.bytes.end.min(extent.end()));
             verdict.is_allocated = true;
             if !self.is_lost(extent.device, &(start..end)) {
-                if self.setup.is_kernels || placed.chunk.is_parity() {
+                if self.setup.is_kernel_only || placed.chunk.is_parity() {
                     self.leave_to_kernel(&placed)?;
                 } else {
-                    match self.look(&placed, start - extent.physical..end - extent.physical) {
+                    match self.check(&placed, start - extent.physical..end - extent.physical) {
                         // What cannot be judged here, btrfs can judge.
                         Err(error) if error.kind() == io::ErrorKind::Unsupported => self.leave_to_kernel(&placed)?,
-                        looked => looked?,
+                        result => result?,
                     }
                 }
             }
@@ -162,7 +162,7 @@ impl Worker {
     }
 
     /// Checks a piece of an extent; if something is wrong, checks all of the extent, and has it repaired.
-    fn look(&mut self, placed: &PlacedExtent, inside: Range<u64>) -> Result<(), Unanswered> {
+    fn check(&mut self, placed: &PlacedExtent, inside: Range<u64>) -> Result<(), Unanswered> {
         let wrong = self.setup.inspector.wrong_in(placed, inside)?;
         self.note_unused();
         if wrong.iter().all(|block| self.is_known(placed, block)) {
@@ -185,7 +185,7 @@ impl Worker {
         }
         self.scrub(placed.extent.device, placed.extent.physical..placed.extent.physical + 1)?;
         self.setup.findings.note(|found| found.extents_given += 1);
-        self.settle(placed, &all)
+        self.classify(placed, &all)
     }
 
     fn is_known(&self, placed: &PlacedExtent, block: &WrongBlock) -> bool {
@@ -195,17 +195,17 @@ impl Worker {
     }
 
     /// Determines, after btrfs's own scrub, what is right now and what is not.
-    fn settle(&mut self, placed: &PlacedExtent, wrong: &[WrongBlock]) -> Result<(), Unanswered> {
+    fn classify(&mut self, placed: &PlacedExtent, wrong: &[WrongBlock]) -> Result<(), Unanswered> {
         let mut still = BTreeSet::new();
-        let mut looked_to = 0;
+        let mut checked_to = 0;
         for block in wrong {
-            if block.inside < looked_to {
+            if block.inside < checked_to {
                 continue;
             }
             // Many blocks at a time, because wrong ones are checked several times, with pauses.
-            looked_to = (block.inside + PIECE_BYTES).min(placed.extent.length);
-            let again = self.setup.inspector.wrong_in(placed, block.inside..looked_to)?;
-            still.extend(again.iter().map(|one| one.inside));
+            checked_to = (block.inside + PIECE_BYTES).min(placed.extent.length);
+            let again = self.setup.inspector.wrong_in(placed, block.inside..checked_to)?;
+            still.extend(again.iter().map(|block| block.inside));
         }
         let mut ends = Vec::with_capacity(wrong.len());
         for block in wrong {
@@ -223,7 +223,7 @@ impl Worker {
         };
         // Counted here: btrfs counts every block of a failed read, and most of these can be read by themselves.
         let unrepaired = sectors(BadEnd::Unrepaired);
-        self.owed += sectors(BadEnd::Repaired) + unrepaired;
+        self.unreported_repairs += sectors(BadEnd::Repaired) + unrepaired;
         self.setup.findings.note(|found| found.unrepaired += unrepaired);
         let device = placed.extent.device;
         for (block, end) in wrong.iter().zip(&ends) {
@@ -235,13 +235,13 @@ impl Worker {
             }
         }
         for place in places(placed, wrong, &ends) {
-            self.tell(place, placed);
+            self.note_place(place, placed);
         }
         Ok(())
     }
 
     /// Notes a place, with its files.
-    fn tell(&mut self, mut place: BadPlace, placed: &PlacedExtent) {
+    fn note_place(&mut self, mut place: BadPlace, placed: &PlacedExtent) {
         if placed.chunk.holds_tree_blocks() && !placed.chunk.holds_data() {
             place.files.push("a tree block of btrfs".to_owned());
         } else if let Some(logical) = place.logical {
@@ -282,7 +282,7 @@ impl Worker {
             return Err(io::Error::from_raw_os_error(libc::ETXTBSY));
         }
         let is_lost = counts.uncorrectable_errors > 0;
-        self.owed += counts.corrected_errors;
+        self.unreported_repairs += counts.corrected_errors;
         if is_lost {
             self.lost.insert((extent.device, extent.physical), extent.length);
         }
@@ -315,7 +315,7 @@ impl Worker {
         // Where it may, btrfs rewrites them.
         let left = if self.setup.is_read_only { counts } else { self.scrub(device, 0..0)? };
         let end = if left.super_errors > 0 { BadEnd::Unrepaired } else { BadEnd::Repaired };
-        self.owed += counts.super_errors;
+        self.unreported_repairs += counts.super_errors;
         self.setup.findings.note(|found| {
             found.superblocks_wrong += left.super_errors;
             found.add(BadPlace {
@@ -350,22 +350,22 @@ impl Worker {
     }
 
     /// Never runs two scrubs at once: waits for another one for a while, then fails with EINPROGRESS.
-    fn yield_to_others(&mut self) -> Result<(), Unanswered> {
+    fn wait_for_other_scrubs(&mut self) -> Result<(), Unanswered> {
         let now = clock::now();
-        if self.others_asked.is_some_and(|at| now.since(at) < OTHERS_EVERY) {
+        if self.others_checked.is_some_and(|at| now.since(at) < OTHER_SCRUBS_INTERVAL) {
             return Ok(());
         }
         let mut waited = Duration::ZERO;
         while self.is_any_scrubbing()? {
             self.setup.findings.note(|found| found.has_waited = true);
             self.check_stopped()?;
-            if waited >= OTHERS_PATIENCE {
+            if waited >= OTHER_SCRUBS_TIMEOUT {
                 return Err(io::Error::from_raw_os_error(libc::EINPROGRESS));
             }
-            sleep(OTHERS_PAUSE);
-            waited += OTHERS_PAUSE;
+            sleep(OTHER_SCRUBS_PAUSE);
+            waited += OTHER_SCRUBS_PAUSE;
         }
-        self.others_asked = Some(clock::now());
+        self.others_checked = Some(clock::now());
         Ok(())
     }
 
@@ -414,13 +414,13 @@ fn places(placed: &PlacedExtent, wrong: &[WrongBlock], ends: &[BadEnd]) -> Vec<B
     let mut places: Vec<BadPlace> = Vec::new();
     for (block, &end) in wrong.iter().zip(ends) {
         let physical = placed.extent.physical + block.inside;
-        let what = match block.what {
+        let kind = match block.kind {
             Wrong::Unreadable => BadKind::Unreadable,
             Wrong::Checksum => BadKind::Checksum,
             Wrong::Identity => BadKind::Identity,
         };
         if let Some(last) = places.last_mut()
-            && (last.what, last.end) == (what, end)
+            && (last.what, last.end) == (kind, end)
             && last.physical + last.bytes == physical
             && last.logical.map(|logical| logical + last.bytes) == Some(block.logical)
         {
@@ -432,7 +432,7 @@ fn places(placed: &PlacedExtent, wrong: &[WrongBlock], ends: &[BadEnd]) -> Vec<B
             physical,
             logical: Some(block.logical),
             bytes: block.bytes,
-            what,
+            what: kind,
             end,
             files: Vec::new(),
             files_untold: 0,
@@ -447,7 +447,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_lies_side_by_side_and_fared_alike_is_one_place() {
+    fn adjacent_blocks_that_ended_alike_are_one_place() {
         let extent = DeviceExtent { device: 2, physical: 1 << 20, length: 1 << 20, chunk: 1 << 30 };
         let chunk = ChunkItem {
             logical: 1 << 30,
@@ -457,11 +457,11 @@ mod tests {
             stripes: vec![(2, 1 << 20)],
         };
         let placed = PlacedExtent { extent, chunk, stripe: 0 };
-        let block = |inside: u64, what| WrongBlock {
+        let block = |inside: u64, kind| WrongBlock {
             inside,
             logical: (1 << 30) + inside,
             bytes: 4096,
-            what,
+            kind,
             is_tree_block: false,
         };
         let wrong = [
@@ -472,13 +472,13 @@ mod tests {
             block(20480, Wrong::Unreadable),
         ];
         let ends = [BadEnd::Repaired, BadEnd::Repaired, BadEnd::Repaired, BadEnd::Repaired, BadEnd::Lost];
-        let told: Vec<_> = places(&placed, &wrong, &ends).iter().map(|place| (place.physical, place.bytes)).collect();
+        let joined: Vec<_> = places(&placed, &wrong, &ends).iter().map(|place| (place.physical, place.bytes)).collect();
         let at = |inside: u64| (1 << 20) + inside;
-        assert_eq!(told, [(at(0), 8192), (at(8192), 4096), (at(16384), 4096), (at(20480), 4096)]);
+        assert_eq!(joined, [(at(0), 8192), (at(8192), 4096), (at(16384), 4096), (at(20480), 4096)]);
     }
 
     #[test]
-    fn what_could_not_be_asked_is_no_verdict() {
+    fn a_failed_request_is_no_verdict_on_the_medium() {
         let of = |errno| unanswered(&io::Error::from_raw_os_error(errno));
         for errno in [libc::ECANCELED, libc::EINPROGRESS, libc::EROFS, libc::ENOMEM, libc::EIO, libc::EINTR] {
             assert_eq!(of(errno), VerifyOutcome::Inconclusive(Cause::Errno(errno)));

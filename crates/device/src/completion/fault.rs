@@ -18,7 +18,7 @@ pub fn fault(errno: i32) -> DiskFault {
 }
 
 /// Whether an errno is transient, about neither disk nor client: the request is to be repeated.
-pub(super) fn is_passing(errno: i32) -> bool {
+pub(super) fn is_transient(errno: i32) -> bool {
     matches!(errno, libc::EAGAIN | libc::EINTR)
 }
 

@@ -35,7 +35,7 @@ pub struct MemberFile {
 struct HeldFiles {
     /// `None` once it is being closed.
     file: Option<File>,
-    with: Option<File>,
+    lock_file: Option<File>,
     io_path: FileIoPath,
 }
 
@@ -49,11 +49,11 @@ impl Drop for HeldFiles {
         if self.io_path != FileIoPath::Remote {
             return;
         }
-        let files = (self.file.take(), self.with.take());
-        let (tell, closed) = mpsc::channel();
+        let files = (self.file.take(), self.lock_file.take());
+        let (sender, closed) = mpsc::channel();
         let closing = thread::Builder::new().name("close".to_owned()).spawn(move || {
             drop(files);
-            let _ = tell.send(());
+            let _ = sender.send(());
         });
         if closing.is_ok() {
             let _ = closed.recv_timeout(CLOSE_TIMEOUT);
@@ -67,8 +67,8 @@ impl MemberFile {
         MemberFile::holding(file, None)
     }
 
-    /// Takes an open file, and keeps `with` open as long as it is.
-    pub fn holding(file: File, with: Option<File>) -> MemberFile {
+    /// Takes an open file, and keeps `lock_file` open as long as it is.
+    pub fn holding(file: File, lock_file: Option<File>) -> MemberFile {
         let io_path = if is_on(&file, MEMORY) {
             FileIoPath::Memory
         } else if is_on(&file, REMOTE) {
@@ -78,7 +78,7 @@ impl MemberFile {
         } else {
             FileIoPath::Cached
         };
-        MemberFile { file: Arc::new(HeldFiles { file: Some(file), with, io_path }), io_path }
+        MemberFile { file: Arc::new(HeldFiles { file: Some(file), lock_file, io_path }), io_path }
     }
 
     /// The file itself.
@@ -118,7 +118,8 @@ impl MemberFile {
         // SAFETY: the kernel writes only into the slices, which the caller guarantees.
         let read = unsafe {
             match slices {
-                [one] if flags == 0 => libc::pread(fd, one.iov_base, one.iov_len, offset), // cheaper in the kernel
+                // cheaper in the kernel
+                [slice] if flags == 0 => libc::pread(fd, slice.iov_base, slice.iov_len, offset),
                 _ => libc::preadv2(fd, slices.as_ptr(), slices.len() as i32, offset, flags),
             }
         };
@@ -133,9 +134,10 @@ const REMOTE: &[u32] = &[0x6573_5546, 0x6969, 0xff53_4d42, 0xfe53_4d42, 0x0102_1
 
 /// Whether the file lives on one of these file systems.
 fn is_on(file: &File, numbers: &[u32]) -> bool {
-    let Ok(about) = rustix::fs::fstatfs(file) else { return false };
-    let is_file = file.metadata().is_ok_and(|about| about.is_file()); // /dev is a tmpfs, its devices are not in it
-    is_file && numbers.contains(&(about.f_type as u32))
+    let Ok(file_system) = rustix::fs::fstatfs(file) else { return false };
+    // /dev is a tmpfs, its devices are not in it.
+    let is_file = file.metadata().is_ok_and(|metadata| metadata.is_file());
+    is_file && numbers.contains(&(file_system.f_type as u32))
 }
 
 /// Whether it was opened with O_DIRECT.

@@ -67,7 +67,7 @@ const HELD_MAX: usize = 256;
 
 /// Bytes above which a run of a file in memory is left to the kernel's workers, if there is another processor for them: it is
 /// then copied in parallel (docs/speed.md). A shorter one is copied before a worker wakes.
-const APART_ABOVE: u64 = 8 << 10;
+const PARALLEL_ABOVE: u64 = 8 << 10;
 
 /// The end of an operation, with the name that it was given.
 #[derive(Debug)]
@@ -96,14 +96,14 @@ pub struct IoRing<T> {
     ended: VecDeque<Completion<T>>,
     depth: usize,
     /// Whether there is another processor, for the kernel's workers.
-    is_helped: bool,
+    is_multiprocessor: bool,
     /// Number of operations on files that the kernel has.
     at_disk: usize,
     /// Number of operations that are given up: they do not count against the depth, though the kernel still has them.
     given_up: usize,
     /// The errno with which the ring as a whole stopped working.
     broken: Option<i32>,
-    stays: PhantomData<*const ()>,
+    not_send: PhantomData<*const ()>,
 }
 
 impl<T> IoRing<T> {
@@ -132,11 +132,11 @@ impl<T> IoRing<T> {
             spare_slices: Vec::new(),
             ended: VecDeque::new(),
             depth: depth as usize,
-            is_helped: thread::available_parallelism().is_ok_and(|processors| processors.get() > 1),
+            is_multiprocessor: thread::available_parallelism().is_ok_and(|processors| processors.get() > 1),
             at_disk: 0,
             given_up: 0,
             broken: None,
-            stays: PhantomData,
+            not_send: PhantomData,
         })
     }
 
@@ -149,7 +149,7 @@ impl<T> IoRing<T> {
     /// others. If they end later, that is reported as usual.
     pub fn age(&mut self) {
         self.given_up +=
-            self.slots.iter_mut().flatten().filter_map(|(_, operation)| operation.grow_old().then_some(())).count();
+            self.slots.iter_mut().flatten().filter_map(|(_, operation)| operation.age_once().then_some(())).count();
     }
 
     /// The number of operations that are with the kernel, or held back.
@@ -169,7 +169,7 @@ impl<T> IoRing<T> {
     /// When there is no [`IoRing::room`], like all that start an operation.
     pub fn read(&mut self, name: T, file: &MemberFile, offset: u64, buffer: Buffer) {
         let (fd, range) = (file.fd().0, offset..offset + buffer.len() as u64);
-        let transfer = Transfer { file: file.clone(), way: IoDirection::Read, offset, buffer, done: 0 };
+        let transfer = Transfer { file: file.clone(), direction: IoDirection::Read, offset, buffer, done: 0 };
         let slot = self.hold(name, Operation::transfer(transfer));
         self.held.push(WaitingRead { slot, fd, range });
         if self.held.len() == HELD_MAX {
@@ -185,7 +185,8 @@ impl<T> IoRing<T> {
         if file.io_path() == FileIoPath::Memory && file.file().write_all_at(&buffer, offset).is_ok() {
             return self.end_disk(name, Some(buffer));
         }
-        let transfer = Transfer { file: file.clone(), way: IoDirection::Write { is_durable }, offset, buffer, done: 0 };
+        let transfer =
+            Transfer { file: file.clone(), direction: IoDirection::Write { is_durable }, offset, buffer, done: 0 };
         self.start_at_disk(name, Operation::transfer(transfer));
     }
 
@@ -305,7 +306,7 @@ impl<T> IoRing<T> {
     }
 
     /// Whether any operation other than a command is in flight.
-    fn is_waited_for(&self) -> bool {
+    fn has_cancellable(&self) -> bool {
         self.slots.iter().flatten().any(|(_, operation)| !operation.is_command())
     }
 
@@ -343,14 +344,14 @@ impl<T> IoRing<T> {
         let mut slices = std::mem::take(&mut self.spare_slices);
         self.gather(run, &mut slices);
         let bytes = run[run.len() - 1].range.end - run[0].range.start;
-        if file.io_path() == FileIoPath::Memory && self.is_helped && bytes > APART_ABOVE {
+        if file.io_path() == FileIoPath::Memory && self.is_multiprocessor && bytes > PARALLEL_ABOVE {
             self.at_disk += run.len();
             return self.enqueue_run(&file, run, slices);
         }
         // SAFETY: the slices are parts of the buffers of these reads, which are in their slots and stay there meanwhile.
         let count = unsafe { file.read_at_once(run[0].range.start, &slices) };
         let slots = || run.iter().map(|held| held.slot);
-        let rest = &run[self.spread(slots(), count)..];
+        let rest = &run[self.end_complete_reads(slots(), count)..];
         self.at_disk += rest.len();
         if rest.len() > 1 && file.io_path() != FileIoPath::Memory {
             self.gather(rest, &mut slices);
@@ -371,7 +372,7 @@ impl<T> IoRing<T> {
     }
 
     /// Ends the reads that lie in the first `count` bytes of a run as a whole; returns how many.
-    fn spread(&mut self, slots: impl Iterator<Item = usize>, mut count: usize) -> usize {
+    fn end_complete_reads(&mut self, slots: impl Iterator<Item = usize>, mut count: usize) -> usize {
         let mut ended = 0;
         for slot in slots {
             let len = self.transfer(slot).buffer.len();
@@ -392,7 +393,7 @@ impl<T> IoRing<T> {
     fn end_run(&mut self, index: usize, result: i32) {
         let run = self.runs[index].take().expect("the kernel ends what was started");
         self.runs_free.push(index);
-        let ended = self.spread(run.slots.iter().copied(), usize::try_from(result).unwrap_or(0));
+        let ended = self.end_complete_reads(run.slots.iter().copied(), usize::try_from(result).unwrap_or(0));
         self.at_disk -= ended;
         run.slots[ended..].iter().for_each(|&slot| self.enqueue(slot));
     }
@@ -410,7 +411,7 @@ impl<T> IoRing<T> {
         let is_for_workers = matches!(file.io_path(), FileIoPath::Memory | FileIoPath::Remote);
         let entry = entry.build().flags(flags(is_for_workers)).user_data(OF_RUN | index as u64);
         self.runs[index] = Some(run);
-        self.make_way();
+        self.make_room();
         // SAFETY: the slices stay in `runs`, the files and buffers of the reads in their slots, all untouched, until the
         // kernel has ended the run (`end_run`), or are leaked (`drop`). Moving them moves none of that memory.
         let pushed = unsafe { self.uring.submission().push(&entry) };
@@ -425,7 +426,7 @@ impl<T> IoRing<T> {
     }
 
     /// Makes room in the submission queue, whose size does not include operations that are given up.
-    fn make_way(&mut self) {
+    fn make_room(&mut self) {
         if self.uring.submission().is_full() {
             self.submit();
         }
@@ -438,7 +439,7 @@ impl<T> IoRing<T> {
 
     /// Puts the rest of an operation into the submission queue.
     fn enqueue(&mut self, index: usize) {
-        self.make_way();
+        self.make_room();
         let (_, operation) = self.slots[index].as_mut().expect("a busy slot");
         let entry = operation.entry().flags(flags(operation.is_remote())).user_data(index as u64);
         // SAFETY: the entry's descriptors and memory belong to the operation, which stays in its slot, untouched, until
@@ -479,13 +480,13 @@ impl<T> Drop for IoRing<T> {
             self.slots[held.slot] = None; // the kernel does not have it
             self.free.push(held.slot);
         }
-        if self.is_waited_for() {
-            let everything = opcode::AsyncCancel2::new(types::CancelBuilder::any()).build().user_data(CANCEL_USER_DATA);
+        if self.has_cancellable() {
+            let cancel_all = opcode::AsyncCancel2::new(types::CancelBuilder::any()).build().user_data(CANCEL_USER_DATA);
             self.submit(); // makes room for one more entry
             // SAFETY: the entry points to no memory.
-            let _ = unsafe { self.uring.submission().push(&everything) };
+            let _ = unsafe { self.uring.submission().push(&cancel_all) };
             let deadline = crate::clock::now().saturating_add(SHUTDOWN_TIMEOUT);
-            while self.is_waited_for() && self.broken.is_none() {
+            while self.has_cancellable() && self.broken.is_none() {
                 let left = deadline.since(crate::clock::now());
                 if left == Nanos::ZERO || self.wait(Some(left)).is_err() {
                     break;

@@ -1,6 +1,6 @@
 //! One operation of a ring: all memory and files that the kernel may use until it has ended, and how it ends.
 
-use super::fault::{fault, is_passing};
+use super::fault::{fault, is_transient};
 use super::member_file::{FileIoPath, MemberFile};
 use super::outgoing::Outgoing;
 use io_uring::squeue::Entry;
@@ -80,7 +80,7 @@ enum IoKind {
 /// A read or a write.
 pub(super) struct Transfer {
     pub file: MemberFile,
-    pub way: IoDirection,
+    pub direction: IoDirection,
     pub offset: u64,
     pub buffer: Buffer,
     /// Bytes of it that are done.
@@ -165,7 +165,7 @@ impl Operation {
     }
 
     /// Ages an operation on a file. Returns whether it is given up by this call.
-    pub fn grow_old(&mut self) -> bool {
+    pub fn age_once(&mut self) -> bool {
         let is_of_disk = matches!(self.kind, IoKind::Transfer(_) | IoKind::Flush(_) | IoKind::Discard { .. });
         if !is_of_disk || self.is_given_up() {
             return false;
@@ -189,10 +189,10 @@ impl Operation {
     /// when `self` is moved; `self` must live, and not be accessed, until the kernel has ended it.
     pub fn entry(&mut self) -> Entry {
         match &mut self.kind {
-            IoKind::Transfer(Transfer { file, way, offset, buffer, done }) => {
+            IoKind::Transfer(Transfer { file, direction, offset, buffer, done }) => {
                 let (at, rest) = (*offset + *done as u64, &mut buffer[*done..]);
                 let (start, len) = (rest.as_mut_ptr(), u32::try_from(rest.len()).unwrap_or(u32::MAX));
-                match way {
+                match direction {
                     IoDirection::Read => opcode::Read::new(file.fd(), start, len).offset(at).build(),
                     IoDirection::Write { is_durable } => {
                         let flags = if *is_durable { libc::RWF_DSYNC } else { 0 };
@@ -207,8 +207,8 @@ impl Operation {
                 opcode::Fallocate::new(file.fd(), len).offset(range.start).mode(mode).build()
             }
             IoKind::Accept(socket) => {
-                let nobody = std::ptr::null_mut();
-                opcode::Accept::new(fd(socket), nobody, std::ptr::null_mut()).flags(libc::SOCK_CLOEXEC).build()
+                let no_address = std::ptr::null_mut();
+                opcode::Accept::new(fd(socket), no_address, std::ptr::null_mut()).flags(libc::SOCK_CLOEXEC).build()
             }
             IoKind::Receive { socket, buffer, range } => {
                 let room = &mut buffer[range.clone()];
@@ -224,7 +224,7 @@ impl Operation {
 
     /// Takes the kernel's result: returns how the operation ended, or the operation itself when there is more to do.
     pub fn absorb(mut self, result: i32) -> Result<IoEnd, Operation> {
-        if result < 0 && is_passing(-result) && self.retries < RETRIES_MAX {
+        if result < 0 && is_transient(-result) && self.retries < RETRIES_MAX {
             self.retries += 1;
             return Err(self);
         }

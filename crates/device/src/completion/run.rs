@@ -22,7 +22,7 @@ pub(super) struct WaitingRead {
 
 impl WaitingRead {
     /// Whether `next` can follow it in a run.
-    fn meets(&self, next: &WaitingRead) -> bool {
+    fn adjoins(&self, next: &WaitingRead) -> bool {
         let is_short = |held: &WaitingRead| held.range.end - held.range.start <= RUN_READ_BYTES_MAX;
         self.fd == next.fd && self.range.end == next.range.start && is_short(self) && is_short(next)
     }
@@ -31,7 +31,7 @@ impl WaitingRead {
 /// Sorts reads by their places and cuts them into runs. A read without neighbours is a run of one.
 pub(super) fn cut(held: &mut [WaitingRead]) -> impl Iterator<Item = &[WaitingRead]> {
     held.sort_unstable_by_key(|held| (held.fd, held.range.start, held.slot));
-    held.chunk_by(WaitingRead::meets).flat_map(|run| run.chunks(RUN_READS_MAX))
+    held.chunk_by(WaitingRead::adjoins).flat_map(|run| run.chunks(RUN_READS_MAX))
 }
 
 /// A run in flight. The reads own the memory that `slices` point to, and stay in their slots meanwhile.
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn neighbours_of_one_file_make_a_run() {
-        let asked = vec![
+        let reads = vec![
             held(0, 3, 20..30),
             held(1, 4, 30..40),
             held(2, 3, 0..10),
@@ -64,7 +64,7 @@ mod tests {
             held(4, 3, 40..50),
             held(5, 3, 40..50),
         ];
-        assert_eq!(runs(asked), [vec![2, 3, 0], vec![4], vec![5], vec![1]], "a hole, another file, the same once more");
+        assert_eq!(runs(reads), [vec![2, 3, 0], vec![4], vec![5], vec![1]], "a hole, another file, the same once more");
     }
 
     #[test]

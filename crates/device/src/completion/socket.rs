@@ -33,11 +33,11 @@ pub fn listen_unix(path: &Path, mode: u32) -> io::Result<OwnedFd> {
 
 /// Sets the mode of the socket at this path. Anything that has replaced it meanwhile, such as a link, keeps its mode.
 fn widen(path: &Path, mode: u32) -> io::Result<()> {
-    let there = rustix::fs::open(path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
-    if FileType::from_raw_mode(rustix::fs::fstat(&there)?.st_mode) != FileType::Socket {
+    let file = rustix::fs::open(path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
+    if FileType::from_raw_mode(rustix::fs::fstat(&file)?.st_mode) != FileType::Socket {
         return Err(io::Error::other("something else is in the place of the socket that was just made"));
     }
-    let link = format!("/proc/self/fd/{}", there.as_raw_fd());
+    let link = format!("/proc/self/fd/{}", file.as_raw_fd());
     std::fs::set_permissions(link, PermissionsExt::from_mode(mode))
 }
 
@@ -93,9 +93,9 @@ fn unix_socket() -> io::Result<OwnedFd> {
 
 fn address(path: &Path) -> io::Result<SocketAddrUnix> {
     let address = SocketAddrUnix::new(path).ok().filter(|_| (1..=PATH_BYTES_MAX).contains(&path.as_os_str().len()));
-    let why =
+    let error =
         || io::Error::new(io::ErrorKind::InvalidInput, format!("a socket's path has 1 to {PATH_BYTES_MAX} bytes"));
-    address.ok_or_else(why)
+    address.ok_or_else(error)
 }
 
 #[cfg(test)]
@@ -106,7 +106,7 @@ mod tests {
     use std::os::unix::net::UnixListener;
 
     #[test]
-    fn a_socket_is_as_open_as_it_is_meant_to_be() {
+    fn a_socket_gets_the_requested_mode() {
         let folder = tempfile::tempdir().unwrap();
         for mode in [0o600, 0o666] {
             let path = folder.path().join(format!("{mode:o}"));
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_ever_before_a_full_socket() {
+    fn connecting_to_a_full_socket_does_not_wait_for_ever() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("full");
         let _listener = listen_unix(&path, 0o600).unwrap();
@@ -136,12 +136,12 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         keep_alive(&stream, Duration::from_secs(60)).unwrap();
-        let (one, _other) = UnixStream::pair().unwrap();
-        assert!(keep_alive(&one, Duration::from_secs(60)).is_err());
+        let (unix_stream, _other) = UnixStream::pair().unwrap();
+        assert!(keep_alive(&unix_stream, Duration::from_secs(60)).is_err());
     }
 
     #[test]
-    fn what_is_in_the_place_of_a_socket_keeps_its_mode() {
+    fn a_file_in_the_place_of_the_socket_keeps_its_mode() {
         let folder = tempfile::tempdir().unwrap();
         let (secret, path) = (folder.path().join("secret"), folder.path().join("socket"));
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;

@@ -74,7 +74,7 @@ fn files() -> Vec<(MemberFile, tempfile::TempDir)> {
 }
 
 #[test]
-fn what_was_written_is_read_whatever_the_file() {
+fn written_data_are_read_back_on_every_io_path() {
     let Some(mut ring) = ring() else { return };
     for (file, _folder) in files() {
         for index in 0..BLOCKS as u64 {
@@ -120,7 +120,7 @@ fn read_blocks(ring: &mut IoRing<u64>, file: &MemberFile, reads: &[(u64, usize)]
 }
 
 #[test]
-fn neighbours_read_together_say_what_each_says_by_itself() {
+fn reads_in_one_run_end_as_they_do_one_at_a_time() {
     let Some(mut ring) = ring() else { return };
     for (file, _folder) in files() {
         for index in 0..BLOCKS as u64 {
@@ -141,12 +141,14 @@ fn neighbours_read_together_say_what_each_says_by_itself() {
                 }
             }
             let together = read_blocks(&mut ring, &file, &reads, true);
-            let alone = read_blocks(&mut ring, &file, &reads, false);
-            for ((read, together), alone) in reads.iter().zip(together).zip(alone) {
-                let IoEnd::Disk { buffer: Some(one), result } = together else { panic!("{together:?}") };
-                let IoEnd::Disk { buffer: Some(other), result: expected } = alone else { panic!("{alone:?}") };
+            let single = read_blocks(&mut ring, &file, &reads, false);
+            for ((read, together), single) in reads.iter().zip(together).zip(single) {
+                let IoEnd::Disk { buffer: Some(buffer), result } = together else { panic!("{together:?}") };
+                let IoEnd::Disk { buffer: Some(expected_buffer), result: expected } = single else {
+                    panic!("{single:?}")
+                };
                 assert_eq!(result, expected, "{:?} {read:?}", file.io_path());
-                assert!(result.is_err() || one == other && one[0] == (read.0 / BLOCK as u64) as u8 + 1);
+                assert!(result.is_err() || buffer == expected_buffer && buffer[0] == (read.0 / BLOCK as u64) as u8 + 1);
                 assert!(read.1 != BLOCK || result.is_err() == (read.0 >= (BLOCKS * BLOCK) as u64));
             }
         }
@@ -160,12 +162,12 @@ fn a_run_that_fails_or_is_short_costs_no_read_but_the_bad_one() {
     for (file, _folder) in files() {
         ring.write(0, &file, 0, block(5, 8), false);
         assert_eq!(disk_end(&mut ring).2, Ok(()));
-        for said in [-libc::EIO, -libc::EAGAIN, 0, 1, BLOCK as i32, 3 * BLOCK as i32 + 7, 8 * BLOCK as i32] {
+        for kernel_result in [-libc::EIO, -libc::EAGAIN, 0, 1, BLOCK as i32, 3 * BLOCK as i32 + 7, 8 * BLOCK as i32] {
             let slots: Vec<usize> = (0..8)
                 .map(|index| {
                     let transfer = Transfer {
                         file: file.clone(),
-                        way: IoDirection::Read,
+                        direction: IoDirection::Read,
                         offset: index * BLOCK as u64,
                         // The bytes that the kernel claims to have read are there.
                         buffer: block(5, 1),
@@ -176,12 +178,12 @@ fn a_run_that_fails_or_is_short_costs_no_read_but_the_bad_one() {
                 })
                 .collect();
             ring.runs.push(Some(ReadRun { slots, slices: Vec::new() }));
-            ring.end_run(ring.runs.len() - 1, said);
-            let whole = said.max(0) as usize / BLOCK;
+            ring.end_run(ring.runs.len() - 1, kernel_result);
+            let whole = kernel_result.max(0) as usize / BLOCK;
             assert_eq!(
                 (ring.ended.len(), ring.at_disk()),
                 (whole, 8 - whole),
-                "{said}: the others are asked for again"
+                "{kernel_result}: the others are asked for again"
             );
             for _ in 0..8 {
                 let (_, buffer, result) = disk_end(&mut ring);
@@ -193,7 +195,7 @@ fn a_run_that_fails_or_is_short_costs_no_read_but_the_bad_one() {
 }
 
 #[test]
-fn a_read_that_was_held_back_is_let_go_with_the_ring() {
+fn a_read_that_was_held_back_is_freed_with_the_ring() {
     let Some(mut ring) = ring() else { return };
     let (file, _folder) = files().remove(0);
     ring.read(1, &file, 0, block(0, 1));
@@ -205,7 +207,7 @@ fn a_read_that_was_held_back_is_let_go_with_the_ring() {
 }
 
 #[test]
-fn a_part_is_an_error_and_what_the_kernel_says_is_sorted() {
+fn a_partial_read_is_an_error_and_errnos_become_faults() {
     let Some(mut ring) = ring() else { return };
     for (file, _folder) in files() {
         ring.read(1, &file, ((BLOCKS - 1) * BLOCK) as u64, block(0, 2));
@@ -283,27 +285,27 @@ fn sockets_accept_receive_and_send_more_than_they_hold() {
     ring.receive(4, &server, buffer, 0..100);
     let Completion { name: 4, end: IoEnd::Received { result, .. } } = next(&mut ring) else { panic!("no end") };
     assert_eq!(result.unwrap(), 0, "the client is gone");
-    let mut farewell = Outgoing::default();
-    farewell.push_copy(b"anyone?");
-    ring.send(5, &server, farewell, 0);
+    let mut last_message = Outgoing::default();
+    last_message.push_copy(b"anyone?");
+    ring.send(5, &server, last_message, 0);
     let Completion { name: 5, end: IoEnd::Sent { result, .. } } = next(&mut ring) else { panic!("no end") };
     assert!(result.is_err());
 }
 
 #[test]
-fn a_wait_ends_with_its_time_and_a_dropped_ring_lets_go() {
+fn a_wait_ends_at_its_timeout_and_a_dropped_ring_frees_the_socket() {
     let Some(mut ring) = ring() else { return };
-    let (ours, mut theirs) = UnixStream::pair().unwrap();
-    let ours = socket(ours);
-    ring.receive(1, &ours, Buffer::zeroed(10), 0..10);
+    let (local, mut remote) = UnixStream::pair().unwrap();
+    let local = socket(local);
+    ring.receive(1, &local, Buffer::zeroed(10), 0..10);
     ring.wait(Some(Nanos::from_millis(1))).unwrap();
     assert!(ring.poll().is_none());
-    drop((ring, ours));
-    assert_eq!(theirs.read(&mut [0; 10]).unwrap(), 0, "nobody holds the other end open");
+    drop((ring, local));
+    assert_eq!(remote.read(&mut [0; 10]).unwrap(), 0, "nobody holds the other end open");
 }
 
 #[test]
-fn a_disk_that_hangs_takes_no_room_from_others_for_ever() {
+fn operations_on_a_hanging_disk_are_given_up_and_make_room() {
     let Ok(mut ring) = IoRing::<u64>::new(8) else { return };
     let (hangs, mut writer) = std::io::pipe().unwrap();
     let hangs = MemberFile::new(File::from(std::os::fd::OwnedFd::from(hangs)));

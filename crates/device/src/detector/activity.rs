@@ -11,7 +11,7 @@ pub(super) struct Sighting {
     /// When it was seen (`CLOCK_MONOTONIC`).
     pub(super) at: Nanos,
     /// Whether it arrived or was completed.
-    pub(super) what: SightingKind,
+    pub(super) kind: SightingKind,
 }
 
 /// What a tracepoint reports.
@@ -46,7 +46,7 @@ pub(super) struct ForegroundActivity {
     /// Sightings were lost since then, so the last completion may have been missed.
     lossy: bool,
     /// `at` of the last event handed out.
-    told: Nanos,
+    last_reported: Nanos,
 }
 
 impl ForegroundActivity {
@@ -54,14 +54,14 @@ impl ForegroundActivity {
     ///
     /// The sightings of one call are sorted. One that belongs to an earlier call (another CPU wrote it a moment late) is dated
     /// as late as the last of that call: events never run backwards.
-    pub(super) fn tell(&mut self, sightings: &mut Vec<Sighting>, lossy: bool, events: &mut Vec<Event>) {
+    pub(super) fn report(&mut self, sightings: &mut Vec<Sighting>, lossy: bool, events: &mut Vec<Event>) {
         sightings.sort_by_key(|sighting| sighting.at);
         self.open |= lossy || !sightings.is_empty();
         self.lossy |= lossy;
-        for Sighting { at, what } in sightings.drain(..) {
-            self.told = self.told.max(at);
-            let at = self.told;
-            match what {
+        for Sighting { at, kind } in sightings.drain(..) {
+            self.last_reported = self.last_reported.max(at);
+            let at = self.last_reported;
+            match kind {
                 SightingKind::Arrival => {
                     self.outstanding += 1;
                     self.arrived = at;
@@ -96,10 +96,10 @@ impl ForegroundActivity {
             return;
         }
         // A request whose completion was missed ended before now; that is all that is known.
-        let left = if balanced && !self.lossy { self.completed.unwrap_or(now) } else { now };
-        self.told = self.told.max(left);
-        events.push(Event::ForegroundDrained { at: self.told });
-        *self = ForegroundActivity { told: self.told, ..ForegroundActivity::default() };
+        let drained_at = if balanced && !self.lossy { self.completed.unwrap_or(now) } else { now };
+        self.last_reported = self.last_reported.max(drained_at);
+        events.push(Event::ForegroundDrained { at: self.last_reported });
+        *self = ForegroundActivity { last_reported: self.last_reported, ..ForegroundActivity::default() };
     }
 }
 
@@ -108,11 +108,11 @@ mod tests {
     use super::*;
 
     fn arrival(at: u64) -> Sighting {
-        Sighting { at: Nanos(at), what: SightingKind::Arrival }
+        Sighting { at: Nanos(at), kind: SightingKind::Arrival }
     }
 
     fn completion(at: u64) -> Sighting {
-        Sighting { at: Nanos(at), what: SightingKind::Completion }
+        Sighting { at: Nanos(at), kind: SightingKind::Completion }
     }
 
     fn arrived(at: u64) -> Event {
@@ -127,7 +127,7 @@ mod tests {
         Event::ForegroundDrained { at: Nanos(at) }
     }
 
-    /// One drain: tells, and reconciles if necessary.
+    /// One drain: reports, and reconciles if necessary.
     fn drain(
         activity: &mut ForegroundActivity,
         sightings: &[Sighting],
@@ -136,7 +136,7 @@ mod tests {
         own: u32,
     ) -> Vec<Event> {
         let mut events = Vec::new();
-        activity.tell(&mut sightings.to_vec(), false, &mut events);
+        activity.report(&mut sightings.to_vec(), false, &mut events);
         if activity.is_open() {
             activity.reconcile(Nanos(now), in_flight, own, &mut events);
         }
@@ -155,11 +155,11 @@ mod tests {
     }
 
     #[test]
-    fn drained_is_dated_by_the_last_completion_and_said_once() {
+    fn drained_is_dated_by_the_last_completion_and_reported_once() {
         let mut activity = ForegroundActivity::default();
         let seen = [arrival(10), arrival(12), completion(20), completion(25)];
-        let told = [arrived(10), arrived(12), completed(20), completed(25), drained(25)];
-        assert_eq!(drain(&mut activity, &seen, 90, Some(0), 0), told);
+        let expected = [arrived(10), arrived(12), completed(20), completed(25), drained(25)];
+        assert_eq!(drain(&mut activity, &seen, 90, Some(0), 0), expected);
         assert_eq!(drain(&mut activity, &[], LATER, Some(0), 0), []);
     }
 
@@ -190,17 +190,17 @@ mod tests {
     }
 
     #[test]
-    fn a_flush_that_never_arrived_is_no_debt() {
+    fn a_completed_flush_that_never_arrived_does_not_offset_an_arrival() {
         let mut activity = ForegroundActivity::default();
         assert_eq!(drain(&mut activity, &[completion(10)], 11, Some(0), 0), [completed(10), drained(10)]);
         assert_eq!(drain(&mut activity, &[arrival(20)], LATER, Some(1), 0), [arrived(20)]);
     }
 
     #[test]
-    fn what_was_lost_is_dated_by_the_look() {
+    fn after_lost_sightings_drained_is_dated_by_the_check() {
         let mut activity = ForegroundActivity::default();
         let mut events = Vec::new();
-        activity.tell(&mut vec![arrival(10), completion(20)], true, &mut events);
+        activity.report(&mut vec![arrival(10), completion(20)], true, &mut events);
         activity.reconcile(Nanos(50), Some(0), 0, &mut events);
         assert_eq!(events, [arrived(10), completed(20), drained(50)]);
     }

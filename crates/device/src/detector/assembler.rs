@@ -128,10 +128,10 @@ impl Assembler {
         self.push(0x85, Reg::R0, Reg::R0, 0, helper as i32);
     }
 
-    /// Jumps to `label` when the lower half of `reg` compares with `constant` as `when` requires.
-    pub(super) fn jump_if(&mut self, reg: Reg, when: JumpCondition, constant: u32, label: JumpLabel) {
+    /// Jumps to `label` when the lower half of `reg` compares with `constant` as `condition` requires.
+    pub(super) fn jump_if(&mut self, reg: Reg, condition: JumpCondition, constant: u32, label: JumpLabel) {
         self.jumps.push((self.words.len(), label));
-        self.push(0x06 | when as u8, reg, Reg::R0, 0, constant as i32);
+        self.push(0x06 | condition as u8, reg, Reg::R0, 0, constant as i32);
     }
 
     /// Ends the program; the result is in `R0`.
@@ -147,9 +147,9 @@ impl Assembler {
 
     /// Makes all jumps to `label` so far lead to the next instruction.
     pub(super) fn place(&mut self, label: JumpLabel) {
-        let here = self.words.len();
+        let target = self.words.len();
         for (at, _) in self.jumps.extract_if(.., |(_, to)| to.0 == label.0) {
-            let distance = i16::try_from(here - at - 1).expect("programs are short");
+            let distance = i16::try_from(target - at - 1).expect("programs are short");
             self.words[at] |= encode(0, 0, distance, 0);
         }
     }
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "a label was not placed")]
-    fn a_jump_into_nowhere_is_refused() {
+    fn a_jump_to_a_label_that_was_not_placed_is_refused() {
         assemble(|asm| {
             let label = asm.label();
             asm.jump_if(Reg::R1, JumpCondition::Equal, 0, label);

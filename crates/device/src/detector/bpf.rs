@@ -32,8 +32,8 @@ const RING_BYTES: usize = 512 << 10;
 pub(super) struct Bpf {
     ring: BpfRing,
     /// The one word of the array map that counts records which did not fit into the ring.
-    refused: Mapping,
-    refused_before: u64,
+    dropped: Mapping,
+    dropped_before: u64,
     in_flight: InFlightCounts,
     activity: ForegroundActivity,
     sightings: Vec<Sighting>,
@@ -46,8 +46,8 @@ impl Bpf {
     ///
     /// # Errors
     /// Without CAP_BPF and CAP_PERFMON, without a readable tracefs, before Linux 5.8, on 32-bit kernels.
-    pub(super) fn open(disk: &DiskNode, whose: RequestsWhose) -> Result<(Box<dyn Detector>, String), Refusal> {
-        let probes = Probes::choose(disk, whose)?;
+    pub(super) fn open(disk: &DiskNode, sources: RequestsWhose) -> Result<(Box<dyn Detector>, String), Refusal> {
+        let probes = Probes::choose(disk, sources)?;
         let bpf = Bpf::with_probes(disk, &probes)?;
         Ok((Box::new(bpf), probes.describe(disk)))
     }
@@ -57,40 +57,40 @@ impl Bpf {
         if cfg!(not(target_pointer_width = "64")) {
             return Err(Refusal::failed("needs a 64-bit kernel")(io::ErrorKind::Unsupported.into()));
         }
-        let process = Process::ours().map_err(Refusal::failed("finds no /proc/self/ns/pid"))?;
+        let process = Process::current().map_err(Refusal::failed("finds no /proc/self/ns/pid"))?;
         let in_flight = InFlightCounts::open(disk).map_err(Refusal::failed("finds no inflight file"))?;
         let ring_map = create_map(MAP_RINGBUF, 0, 0, RING_BYTES as u32, 0)?;
-        let refused_map = create_map(MAP_ARRAY, 4, 8, 1, MAP_MMAPABLE)?;
+        let dropped_map = create_map(MAP_ARRAY, 4, 8, 1, MAP_MMAPABLE)?;
         let ring = BpfRing::new(&ring_map).map_err(Refusal::failed("cannot map its ring"))?;
-        let refused = Mapping::new(refused_map.as_raw_fd(), kernel::page_bytes(), 0, false)
+        let dropped = Mapping::new(dropped_map.as_raw_fd(), kernel::page_bytes(), 0, false)
             .map_err(Refusal::failed("cannot map its counter"))?;
         let cpu = *kernel::cpus_online().ok().and_then(|cpus| cpus.first().copied()).get_or_insert(0);
         let mut attached = Vec::new();
         let completion = probes.completion.iter().map(|point| (point, SightingKind::Completion));
-        for (point, what) in completion.chain([(&probes.arrival, SightingKind::Arrival)]) {
-            let program = RequestFilter { point, what, disk: disk.major << 20 | disk.minor, process };
-            let program = load(&program.assemble(ring_map.as_raw_fd(), refused_map.as_raw_fd()))?;
+        for (point, kind) in completion.chain([(&probes.arrival, SightingKind::Arrival)]) {
+            let program = RequestFilter { point, kind, disk: disk.major << 20 | disk.minor, process };
+            let program = load(&program.assemble(ring_map.as_raw_fd(), dropped_map.as_raw_fd()))?;
             attached.push((attach(point, cpu, &program)?, program));
         }
         let (activity, sightings) = (ForegroundActivity::default(), Vec::new());
-        Ok(Bpf { ring, refused, refused_before: 0, in_flight, activity, sightings, _attached: attached })
+        Ok(Bpf { ring, dropped, dropped_before: 0, in_flight, activity, sightings, _attached: attached })
     }
 }
 
 impl Detector for Bpf {
     fn drain(&mut self, own: OwnTraffic, events: &mut Vec<Event>) {
         self.ring.take(&mut self.sightings);
-        let refused = self.lost();
-        self.activity.tell(&mut self.sightings, refused != self.refused_before, events);
-        self.refused_before = refused;
+        let dropped = self.lost();
+        self.activity.report(&mut self.sightings, dropped != self.dropped_before, events);
+        self.dropped_before = dropped;
         if self.activity.is_open() {
             let now = clock::now();
-            self.activity.reconcile(now, self.in_flight.look(), own.in_flight, events);
+            self.activity.reconcile(now, self.in_flight.current(), own.in_flight, events);
         }
     }
 
     fn lost(&self) -> u64 {
-        self.refused.word(0).load(Ordering::Relaxed)
+        self.dropped.word(0).load(Ordering::Relaxed)
     }
 }
 
@@ -104,7 +104,7 @@ struct Process {
 }
 
 impl Process {
-    fn ours() -> io::Result<Process> {
+    fn current() -> io::Result<Process> {
         let namespace = fs::metadata("/proc/self/ns/pid")?;
         let dev = namespace.dev();
         let namespace_dev = u64::from(libc::major(dev)) << 20 | u64::from(libc::minor(dev));
@@ -115,7 +115,7 @@ impl Process {
 /// Selects the requests that one program reports.
 struct RequestFilter<'a> {
     point: &'a Tracepoint,
-    what: SightingKind,
+    kind: SightingKind,
     /// `major << 20 | minor`.
     disk: u32,
     process: Process,
@@ -127,7 +127,7 @@ impl RequestFilter<'_> {
     /// Requests of other disks or of the idle class are not reported. Where the tracepoint does not report the class, and for
     /// pass-through commands, which have none, arrivals of this process are not reported instead. Completions of pass-through
     /// commands never are: they might be the scrub's.
-    fn assemble(&self, ring: i32, refused: i32) -> Vec<u64> {
+    fn assemble(&self, ring: i32, dropped: i32) -> Vec<u64> {
         let mut asm = Assembler::default();
         let (seen, done) = (asm.label(), asm.label());
         asm.copy(Reg::R6, Reg::R1);
@@ -137,12 +137,12 @@ impl RequestFilter<'_> {
             asm.load(OperandSize::Half, Reg::R1, Reg::R6, ioprio);
             asm.jump_if(Reg::R1, JumpCondition::AtLeast, u32::from(IDLE_MIN), done);
             asm.load(OperandSize::Byte, Reg::R1, Reg::R6, self.point.rwbs);
-            match self.what {
+            match self.kind {
                 SightingKind::Arrival => asm.jump_if(Reg::R1, JumpCondition::NotEqual, u32::from(PASS_THROUGH), seen),
                 SightingKind::Completion => asm.jump_if(Reg::R1, JumpCondition::Equal, u32::from(PASS_THROUGH), done),
             }
         }
-        if self.what == SightingKind::Arrival {
+        if self.kind == SightingKind::Arrival {
             // The helper fills `struct bpf_pidns_info { pid, tgid }`, or fails when the caller is in another namespace.
             asm.set_wide(Reg::R1, Constant::Number(self.process.namespace_dev));
             asm.set_wide(Reg::R2, Constant::Number(self.process.namespace_inode));
@@ -157,7 +157,7 @@ impl RequestFilter<'_> {
         asm.place(seen);
         asm.call(Helper::KtimeNs);
         asm.shift_left(Reg::R0, 1);
-        asm.or(Reg::R0, i32::from(self.what == SightingKind::Completion));
+        asm.or(Reg::R0, i32::from(self.kind == SightingKind::Completion));
         asm.store(OperandSize::Double, Reg::Fp, -8, Reg::R0);
         asm.set_wide(Reg::R1, Constant::Map(ring));
         asm.copy(Reg::R2, Reg::Fp);
@@ -166,11 +166,11 @@ impl RequestFilter<'_> {
         asm.set(Reg::R4, RINGBUF_NO_WAKEUP);
         asm.call(Helper::RingbufOutput);
         asm.jump_if(Reg::R0, JumpCondition::Equal, 0, done);
-        asm.set_wide(Reg::R1, Constant::MapValue(refused));
+        asm.set_wide(Reg::R1, Constant::MapValue(dropped));
         asm.set(Reg::R2, 1);
         asm.add_atomic(Reg::R1, 0, Reg::R2);
         asm.place(done);
-        asm.set(Reg::R0, LET_OTHERS_SEE);
+        asm.set(Reg::R0, PASS_ON_TO_PERF);
         asm.exit();
         asm.finish()
     }
@@ -180,7 +180,7 @@ impl RequestFilter<'_> {
 const PASS_THROUGH: u8 = b'N';
 
 /// The program's result. With 0, the kernel would withhold the hit from every program that samples the tracepoint by perf.
-const LET_OTHERS_SEE: i32 = 1;
+const PASS_ON_TO_PERF: i32 = 1;
 
 /// `BPF_RB_NO_WAKEUP`: wake no reader.
 const RINGBUF_NO_WAKEUP: i32 = 1;
@@ -189,15 +189,15 @@ const RINGBUF_NO_WAKEUP: i32 = 1;
 fn decode(record: u64) -> Sighting {
     Sighting {
         at: Nanos(record >> 1),
-        what: if record & 1 == 0 { SightingKind::Arrival } else { SightingKind::Completion },
+        kind: if record & 1 == 0 { SightingKind::Arrival } else { SightingKind::Completion },
     }
 }
 
 /// The reader's end of a `BPF_MAP_TYPE_RINGBUF`: a page with the reader's position, a page with the kernel's, then the data,
 /// mapped twice in a row, so that no record is ever cut.
 struct BpfRing {
-    ours: Mapping,
-    theirs: Mapping,
+    reader_page: Mapping,
+    kernel_pages: Mapping,
     page: usize,
 }
 
@@ -207,26 +207,26 @@ const RECORD_BUSY: u32 = 1 << 31;
 impl BpfRing {
     fn new(map: &OwnedFd) -> io::Result<BpfRing> {
         let page = kernel::page_bytes();
-        let ours = Mapping::new(map.as_raw_fd(), page, 0, true)?;
-        let theirs = Mapping::new(map.as_raw_fd(), page + 2 * RING_BYTES, page, false)?;
-        Ok(BpfRing { ours, theirs, page })
+        let reader_page = Mapping::new(map.as_raw_fd(), page, 0, true)?;
+        let kernel_pages = Mapping::new(map.as_raw_fd(), page + 2 * RING_BYTES, page, false)?;
+        Ok(BpfRing { reader_page, kernel_pages, page })
     }
 
     /// Appends the records in the ring, in the order of writing, and frees their room. Every record is a header of 8 bytes,
     /// which starts with the length, and a body of 8.
     fn take(&mut self, sightings: &mut Vec<Sighting>) {
-        let end = self.theirs.acquire(0);
-        let mut at = self.ours.word(0).load(Ordering::Relaxed);
+        let end = self.kernel_pages.acquire(0);
+        let mut at = self.reader_page.word(0).load(Ordering::Relaxed);
         while at < end {
             let header = self.page + (at as usize & (RING_BYTES - 1));
-            let length = first_half(self.theirs.acquire(header));
+            let length = first_half(self.kernel_pages.acquire(header));
             if length & RECORD_BUSY != 0 {
                 break;
             }
-            sightings.push(decode(self.theirs.word(header + 8).load(Ordering::Relaxed)));
+            sightings.push(decode(self.kernel_pages.word(header + 8).load(Ordering::Relaxed)));
             at += 16;
         }
-        self.ours.word(0).store(at, Ordering::Release);
+        self.reader_page.word(0).store(at, Ordering::Release);
     }
 }
 
@@ -323,15 +323,15 @@ mod tests {
 
     const PROCESS: Process = Process { tgid: 4711, namespace_dev: 4, namespace_inode: 0xf000_0001 };
 
-    fn assemble(what: SightingKind, ioprio: Option<i16>) -> Vec<u64> {
+    fn assemble(kind: SightingKind, ioprio: Option<i16>) -> Vec<u64> {
         let point = Tracepoint { id: 1, dev: 8, ioprio, rwbs: 34 };
-        RequestFilter { point: &point, what, disk: 7 << 20 | 3, process: PROCESS }.assemble(5, 6)
+        RequestFilter { point: &point, kind, disk: 7 << 20 | 3, process: PROCESS }.assemble(5, 6)
     }
 
     #[test]
     fn a_record_is_a_time_and_a_bit() {
-        assert_eq!(decode(123 << 1), Sighting { at: Nanos(123), what: SightingKind::Arrival });
-        assert_eq!(decode(123 << 1 | 1), Sighting { at: Nanos(123), what: SightingKind::Completion });
+        assert_eq!(decode(123 << 1), Sighting { at: Nanos(123), kind: SightingKind::Arrival });
+        assert_eq!(decode(123 << 1 | 1), Sighting { at: Nanos(123), kind: SightingKind::Completion });
         assert_eq!(decode(u64::MAX - 1).at, Nanos(u64::MAX / 2));
     }
 
@@ -346,14 +346,14 @@ mod tests {
     fn programs_are_short_and_only_arrivals_ask_for_the_process() {
         let call = |helper: Helper| (helper as u64) << 32 | 0x85;
         let asks = |program: &[u64]| program.contains(&call(Helper::NsCurrentPidTgid));
-        for (what, ioprio, is_asked) in [
+        for (kind, ioprio, asks_for_process) in [
             (SightingKind::Arrival, Some(32), true),
             (SightingKind::Arrival, None, true),
             (SightingKind::Completion, Some(32), false),
         ] {
-            let program = assemble(what, ioprio);
+            let program = assemble(kind, ioprio);
             assert!(program.len() <= 40, "{} instructions", program.len());
-            assert_eq!(asks(&program), is_asked, "{what:?}");
+            assert_eq!(asks(&program), asks_for_process, "{kind:?}");
         }
     }
 }

@@ -242,7 +242,7 @@ impl InFlightCounts {
     }
 
     /// The current number; `None` when the disk is gone.
-    pub(super) fn look(&self) -> Option<u64> {
+    pub(super) fn current(&self) -> Option<u64> {
         let mut text = [0; 64];
         let bytes = self.0.read_at(&mut text, 0).ok()?;
         parse_in_flight(std::str::from_utf8(&text[..bytes]).ok()?)

@@ -140,7 +140,7 @@ const DETECTORS: [(DetectorKind, Open); 3] = [
 ///
 /// Never fails: without a disk (an image file whose file system is not on one), or when no detector works, the result
 /// sees nothing, and `why` states that.
-pub fn open(disk: Option<&DiskNode>, wish: Option<DetectorKind>, whose: RequestsWhose) -> OpenedDetector {
+pub fn open(disk: Option<&DiskNode>, wish: Option<DetectorKind>, sources: RequestsWhose) -> OpenedDetector {
     let Some(disk) = disk else {
         return blind("no block device lies below the target, so nothing can be seen of its other users");
     };
@@ -149,9 +149,9 @@ pub fn open(disk: Option<&DiskNode>, wish: Option<DetectorKind>, whose: Requests
     }
     let mut refusals = Vec::new();
     for (kind, open) in DETECTORS.into_iter().skip_while(|&(kind, _)| wish.is_some_and(|wish| wish != kind)) {
-        match open(disk, whose) {
-            Ok((detector, sees)) => {
-                return OpenedDetector { detector, kind, why: format!("{kind}: {sees}{}", because(&refusals)) };
+        match open(disk, sources) {
+            Ok((detector, seen)) => {
+                return OpenedDetector { detector, kind, why: format!("{kind}: {seen}{}", because(&refusals)) };
             }
             Err(refusal) => refusals.push((kind, refusal.to_string())),
         }
@@ -159,25 +159,25 @@ pub fn open(disk: Option<&DiskNode>, wish: Option<DetectorKind>, whose: Requests
     blind(&format!("other users of {} cannot be seen{}", disk.name, because(&refusals)))
 }
 
-/// The detector that sees nothing, for the reason `why`.
-pub fn blind(why: &str) -> OpenedDetector {
+/// The detector that sees nothing, for this reason.
+pub fn blind(reason: &str) -> OpenedDetector {
     OpenedDetector {
         detector: Box::new(Blind),
         kind: DetectorKind::Blind,
-        why: format!("{}: {why}", DetectorKind::Blind),
+        why: format!("{}: {reason}", DetectorKind::Blind),
     }
 }
 
 /// `, because bpf needs tracefs ..., perf too`: a reason that several share is stated once.
 fn because(refusals: &[(DetectorKind, String)]) -> String {
-    let mut said: Vec<(&str, String)> = Vec::new();
-    for (kind, why) in refusals {
-        match said.iter_mut().find(|(known, _)| known == why) {
-            Some((_, others)) => *others += &format!(", {kind} too"),
-            None => said.push((why, format!("{kind} {why}"))),
+    let mut reasons: Vec<(&str, String)> = Vec::new();
+    for (kind, reason) in refusals {
+        match reasons.iter_mut().find(|(known, _)| known == reason) {
+            Some((_, text)) => *text += &format!(", {kind} too"),
+            None => reasons.push((reason, format!("{kind} {reason}"))),
         }
     }
-    let all: Vec<String> = said.into_iter().map(|(_, text)| text).collect();
+    let all: Vec<String> = reasons.into_iter().map(|(_, text)| text).collect();
     if all.is_empty() { String::new() } else { format!(", because {}", all.join(" and ")) }
 }
 

@@ -43,8 +43,8 @@ impl Perf {
     ///
     /// # Errors
     /// Without CAP_PERFMON, without a readable tracefs.
-    pub(super) fn open(disk: &DiskNode, whose: RequestsWhose) -> Result<(Box<dyn Detector>, String), Refusal> {
-        let probes = Probes::choose(disk, whose)?;
+    pub(super) fn open(disk: &DiskNode, sources: RequestsWhose) -> Result<(Box<dyn Detector>, String), Refusal> {
+        let probes = Probes::choose(disk, sources)?;
         let perf = Perf::with_probes(disk, &probes)?;
         Ok((Box::new(perf), probes.describe(disk)))
     }
@@ -70,19 +70,19 @@ impl Detector for Perf {
                 |record| match record {
                     PerfRecord::Lost(count) => self.lost += count,
                     PerfRecord::Sample { id, at, .. } if id == cpu.completion_id => {
-                        self.sightings.push(Sighting { at, what: SightingKind::Completion });
+                        self.sightings.push(Sighting { at, kind: SightingKind::Completion });
                     }
                     PerfRecord::Sample { process, at, .. } if Some(process) != self.process => {
-                        self.sightings.push(Sighting { at, what: SightingKind::Arrival });
+                        self.sightings.push(Sighting { at, kind: SightingKind::Arrival });
                     }
                     PerfRecord::Sample { .. } | PerfRecord::Other => {}
                 },
             );
         }
-        self.activity.tell(&mut self.sightings, self.lost != lost_before, events);
+        self.activity.report(&mut self.sightings, self.lost != lost_before, events);
         if self.activity.is_open() {
             let now = clock::now();
-            self.activity.reconcile(now, self.in_flight.look(), own.in_flight, events);
+            self.activity.reconcile(now, self.in_flight.current(), own.in_flight, events);
         }
     }
 
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_that_cannot_be_true_ends_the_reading() {
+    fn an_impossible_length_ends_the_reading() {
         assert_eq!(decode(&[header(9, 0)]), None);
         assert_eq!(decode(&[header(9, 12)]), None);
         assert_eq!(decode(&[header(9, 16)]), Some((PerfRecord::Other, 16)), "too short for a sample of ours");

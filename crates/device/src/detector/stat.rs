@@ -38,7 +38,7 @@ impl Stat {
     ///
     /// # Errors
     /// When the disk is gone, or its counting is switched off.
-    pub(super) fn open(disk: &DiskNode, _whose: RequestsWhose) -> Result<(Box<dyn Detector>, String), Refusal> {
+    pub(super) fn open(disk: &DiskNode, _sources: RequestsWhose) -> Result<(Box<dyn Detector>, String), Refusal> {
         if disk.number("queue/iostats") == Some(0) {
             return Err(Refusal::CountingOff(disk.name.clone()));
         }
@@ -46,13 +46,13 @@ impl Stat {
         let file = File::open(&path).map_err(Refusal::failed("cannot read the counters"))?;
         let split = disk.number("queue/max_sectors_kb").unwrap_or(SPLIT_KIB).max(1) * 2;
         let stat = Stat { file, judge: None, split };
-        if stat.look().is_none() {
+        if stat.read_counters().is_none() {
             return Err(Refusal::failed("cannot understand the counters")(std::io::ErrorKind::InvalidData.into()));
         }
         Ok((Box::new(stat), format!("counts polled from {}", path.display())))
     }
 
-    fn look(&self) -> Option<Counters> {
+    fn read_counters(&self) -> Option<Counters> {
         let mut text = [0; 512];
         let bytes = self.file.read_at(&mut text, 0).ok()?;
         Counters::parse(std::str::from_utf8(&text[..bytes]).ok()?)
@@ -65,7 +65,7 @@ const SPLIT_KIB: u64 = 1280;
 impl Detector for Stat {
     fn drain(&mut self, own: OwnTraffic, events: &mut Vec<Event>) {
         let now = clock::now();
-        let Some(counters) = self.look() else { return };
+        let Some(counters) = self.read_counters() else { return };
         match &mut self.judge {
             Some(judge) => judge.judge(now, counters, own, events),
             None => {
@@ -84,7 +84,7 @@ struct Counters {
     /// 512-byte sectors that they transferred.
     read_sectors: u64,
     /// Completed writes, discards and flushes.
-    others: u64,
+    non_reads: u64,
     /// Requests at the disk now.
     in_flight: u64,
 }
@@ -95,7 +95,7 @@ impl Counters {
         let numbers = text.split_ascii_whitespace().map(str::parse).collect::<Result<Vec<u64>, _>>().ok()?;
         let [reads, _, read_sectors, _, writes, _, _, _, in_flight, ..] = numbers[..] else { return None };
         let optional = |index: usize| numbers.get(index).copied().unwrap_or(0);
-        Some(Counters { reads, read_sectors, others: writes + optional(11) + optional(15), in_flight })
+        Some(Counters { reads, read_sectors, non_reads: writes + optional(11) + optional(15), in_flight })
     }
 }
 
@@ -107,11 +107,11 @@ struct Judge {
     /// The scrub's traffic up to which all is judged.
     judged_own: OwnTraffic,
     /// Time of the last poll.
-    looked: Nanos,
+    polled_at: Nanos,
     /// The scrub's traffic at the last poll.
     own: OwnTraffic,
     /// When that last changed, or a scrub request was last seen at the disk.
-    own_moved: Nanos,
+    own_changed: Nanos,
     /// Foreground requests at the disk, as far as that is known.
     outstanding: u64,
     /// Whether there was foreground since the last [`Event::ForegroundDrained`].
@@ -125,9 +125,9 @@ impl Judge {
         Judge {
             judged: counters,
             judged_own: own,
-            looked: now,
+            polled_at: now,
             own,
-            own_moved: now,
+            own_changed: now,
             outstanding: 0,
             open: false,
             split,
@@ -136,28 +136,28 @@ impl Judge {
 
     fn judge(&mut self, now: Nanos, counters: Counters, own: OwnTraffic, events: &mut Vec<Event>) {
         if own != self.own || own.in_flight > 0 {
-            self.own_moved = now;
+            self.own_changed = now;
         }
         self.own = own;
-        let rested = now.since(self.own_moved) >= LAG_MAX;
-        let completed = self.others(counters) + self.reads(counters, own, rested);
+        let is_quiet = now.since(self.own_changed) >= LAG_MAX;
+        let completed = self.non_reads(counters) + self.reads(counters, own, is_quiet);
         let before = self.outstanding;
         self.outstanding = match counters.in_flight {
             0 => 0,
-            all if rested => all,
+            all if is_quiet => all,
             _ => before.saturating_sub(completed),
         };
         let arrived = (completed + self.outstanding).saturating_sub(before);
         if arrived > 0 {
-            let at = Nanos(self.looked.0.midpoint(now.0));
+            let at = Nanos(self.polled_at.0.midpoint(now.0));
             events.push(Event::ForegroundArrived { at, count: clamp(arrived) });
         }
-        self.looked = now;
+        self.polled_at = now;
         if completed > 0 {
             events.push(Event::ForegroundCompleted { at: now, count: clamp(completed) });
         }
         self.open |= arrived + completed > 0;
-        let certain = rested || counters.in_flight == 0;
+        let certain = is_quiet || counters.in_flight == 0;
         if self.open && certain && self.outstanding == 0 {
             events.push(Event::ForegroundDrained { at: now });
             self.open = false;
@@ -165,17 +165,17 @@ impl Judge {
     }
 
     /// Writes, discards and flushes since the last judgement.
-    fn others(&mut self, counters: Counters) -> u64 {
-        let others = counters.others.wrapping_sub(self.judged.others);
-        self.judged.others = counters.others;
-        others
+    fn non_reads(&mut self, counters: Counters) -> u64 {
+        let non_reads = counters.non_reads.wrapping_sub(self.judged.non_reads);
+        self.judged.non_reads = counters.non_reads;
+        non_reads
     }
 
     /// Foreground reads since the last judgement; 0 when the judgement must wait.
-    fn reads(&mut self, counters: Counters, own: OwnTraffic, rested: bool) -> u64 {
+    fn reads(&mut self, counters: Counters, own: OwnTraffic, is_quiet: bool) -> u64 {
         let sectors = counters.read_sectors.wrapping_sub(self.judged.read_sectors);
         let own_sectors = own.sectors.wrapping_sub(self.judged_own.sectors);
-        if own.in_flight > 0 || (sectors < own_sectors && !rested) {
+        if own.in_flight > 0 || (sectors < own_sectors && !is_quiet) {
             return 0;
         }
         let requests = counters.reads.wrapping_sub(self.judged.reads);
@@ -216,10 +216,10 @@ mod tests {
     }
 
     /// The result of each poll: the time in ms, the counters, the scrub's traffic.
-    fn judge(looks: &[(u64, Counters, OwnTraffic)]) -> Vec<Event> {
+    fn judge(polls: &[(u64, Counters, OwnTraffic)]) -> Vec<Event> {
         let mut judge = Judge::new(Nanos::ZERO, Counters::default(), NONE, 1024);
         let mut events = Vec::new();
-        for &(millis, counters, own) in looks {
+        for &(millis, counters, own) in polls {
             judge.judge(Nanos::from_millis(millis), counters, own, &mut events);
         }
         events
@@ -228,52 +228,52 @@ mod tests {
     #[test]
     fn lines_of_every_kernel() {
         let line = "  100  1  2000  3  40  5  600  7  8  9  10  11  0  12  13  14  15\n";
-        let counters = Counters { reads: 100, read_sectors: 2000, others: 40 + 11 + 14, in_flight: 8 };
+        let counters = Counters { reads: 100, read_sectors: 2000, non_reads: 40 + 11 + 14, in_flight: 8 };
         assert_eq!(Counters::parse(line), Some(counters));
         let short = "100 1 2000 3 40 5 600 7 8 9 10";
-        assert_eq!(Counters::parse(short), Some(Counters { others: 40, ..counters }));
+        assert_eq!(Counters::parse(short), Some(Counters { non_reads: 40, ..counters }));
         assert_eq!(Counters::parse("100 1 2000"), None);
         assert_eq!(Counters::parse("100 1 2000 3 40 5 600 7 x 9 10"), None);
     }
 
     #[test]
-    fn foreground_is_what_we_did_not_do() {
+    fn foreground_is_all_traffic_except_the_scrubs() {
         assert_eq!(judge(&[(5, reads(3, 24), NONE)]), [arrived(2500, 3), completed(5, 3), drained(5)]);
         // One scrub request, counted as two, and a foreground request.
         assert_eq!(judge(&[(5, reads(3, 2056), OWN)]), [arrived(2500, 1), completed(5, 1), drained(5)]);
-        let others = Counters { others: 4, ..Counters::default() };
-        assert_eq!(judge(&[(5, others, AT_DISK)]), [arrived(2500, 4), completed(5, 4), drained(5)]);
+        let non_reads = Counters { non_reads: 4, ..Counters::default() };
+        assert_eq!(judge(&[(5, non_reads, AT_DISK)]), [arrived(2500, 4), completed(5, 4), drained(5)]);
     }
 
     #[test]
-    fn our_own_read_never_counts_however_it_is_caught() {
+    fn a_read_of_the_scrub_is_never_counted_as_foreground() {
         // Half of it is counted, then all of it, then the scrub is notified.
-        let looks = [(1, reads(1, 1024), AT_DISK), (2, reads(2, 2048), AT_DISK), (3, reads(2, 2048), OWN)];
-        assert_eq!(judge(&looks), []);
+        let polls = [(1, reads(1, 1024), AT_DISK), (2, reads(2, 2048), AT_DISK), (3, reads(2, 2048), OWN)];
+        assert_eq!(judge(&polls), []);
         // The kernel is late with the sectors, then with the request.
-        let looks = [(3, reads(1, 1024), OWN), (3, reads(1, 2048), OWN), (9, reads(2, 2048), OWN)];
-        assert_eq!(judge(&looks), []);
+        let polls = [(3, reads(1, 1024), OWN), (3, reads(1, 2048), OWN), (9, reads(2, 2048), OWN)];
+        assert_eq!(judge(&polls), []);
         // The scrub request is still counted as in flight just after its end.
         let late = Counters { in_flight: 1, ..reads(2, 2048) };
         assert_eq!(judge(&[(2, late, AT_DISK), (3, late, OWN), (3, late, OWN), (4, reads(2, 2048), OWN)]), []);
     }
 
     #[test]
-    fn a_foreground_read_during_ours_is_told_after_it() {
-        let looks = [(2, reads(2, 2056), AT_DISK), (3, reads(3, 2056), OWN)];
-        assert_eq!(judge(&looks), [arrived(2500, 1), completed(3, 1), drained(3)]);
+    fn a_foreground_read_during_a_scrub_read_is_reported_after_it() {
+        let polls = [(2, reads(2, 2056), AT_DISK), (3, reads(3, 2056), OWN)];
+        assert_eq!(judge(&polls), [arrived(2500, 1), completed(3, 1), drained(3)]);
     }
 
     #[test]
     fn a_read_that_never_reached_the_disk_hides_nothing_for_long() {
-        let looks = [(2, reads(0, 0), OWN), (4, reads(0, 0), OWN), (9, reads(1, 8), OWN)];
-        assert_eq!(judge(&looks), [arrived(6500, 1), completed(9, 1), drained(9)]);
+        let polls = [(2, reads(0, 0), OWN), (4, reads(0, 0), OWN), (9, reads(1, 8), OWN)];
+        assert_eq!(judge(&polls), [arrived(6500, 1), completed(9, 1), drained(9)]);
     }
 
     #[test]
     fn a_request_that_takes_its_time_arrives_before_it_is_completed() {
         let waiting = Counters { in_flight: 1, ..Counters::default() };
-        let looks = [(5, waiting, NONE), (6, waiting, NONE), (7, reads(1, 8), NONE), (8, reads(1, 8), NONE)];
-        assert_eq!(judge(&looks), [arrived(2500, 1), completed(7, 1), drained(7)]);
+        let polls = [(5, waiting, NONE), (6, waiting, NONE), (7, reads(1, 8), NONE), (8, reads(1, 8), NONE)];
+        assert_eq!(judge(&polls), [arrived(2500, 1), completed(7, 1), drained(7)]);
     }
 }

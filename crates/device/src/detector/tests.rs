@@ -89,8 +89,8 @@ fn read_direct(disk: &File, bytes: usize, offset: u64) {
 }
 
 /// Prints on the terminal, past the test harness, that a test was not run.
-fn skip(why: &str) {
-    let _ = writeln!(io::stderr(), "{}: {why}", thread::current().name().unwrap_or("test"));
+fn skip(reason: &str) {
+    let _ = writeln!(io::stderr(), "{}: {reason}", thread::current().name().unwrap_or("test"));
 }
 
 /// Drains until the foreground is drained or nothing is expected, and checks that time never runs backwards.
@@ -138,7 +138,7 @@ fn open_exactly(disk: &Loop, kind: DetectorKind) -> Option<Box<dyn Detector>> {
 }
 
 /// 500 foreground reads among 300 scrub reads: every foreground arrival is seen, and no scrub read.
-fn foreground_is_told_from_ours_exactly(kind: DetectorKind) {
+fn foreground_is_distinguished_exactly(kind: DetectorKind) {
     let Some(disk) = Loop::new() else { return };
     let Some(mut detector) = open_exactly(&disk, kind) else { return };
     let traced = Probes::choose(&disk.node, RequestsWhose::All).is_ok_and(|probes| probes.completion.is_some());
@@ -164,17 +164,17 @@ fn foreground_is_told_from_ours_exactly(kind: DetectorKind) {
 }
 
 #[test]
-fn bpf_tells_the_foreground_from_ours_exactly() {
-    foreground_is_told_from_ours_exactly(DetectorKind::Bpf);
+fn bpf_distinguishes_foreground_from_scrub_requests_exactly() {
+    foreground_is_distinguished_exactly(DetectorKind::Bpf);
 }
 
 #[test]
-fn perf_tells_the_foreground_from_ours_exactly() {
-    foreground_is_told_from_ours_exactly(DetectorKind::Perf);
+fn perf_distinguishes_foreground_from_scrub_requests_exactly() {
+    foreground_is_distinguished_exactly(DetectorKind::Perf);
 }
 
 /// What older kernels offer: an arrival without the class, and no completions.
-fn arrivals_are_told_by_process<D: Detector>(open: fn(&DiskNode, &Probes) -> Result<D, Refusal>) {
+fn arrivals_are_distinguished_by_process<D: Detector>(open: fn(&DiskNode, &Probes) -> Result<D, Refusal>) {
     let Some(disk) = Loop::new() else { return };
     let Ok(arrival) = Events::open().and_then(|events| {
         Tracepoint::read(events.folder(), "block_getrq").map_err(Refusal::failed("has no block_getrq"))
@@ -193,17 +193,17 @@ fn arrivals_are_told_by_process<D: Detector>(open: fn(&DiskNode, &Probes) -> Res
 }
 
 #[test]
-fn bpf_tells_arrivals_by_process_on_older_kernels() {
-    arrivals_are_told_by_process(bpf::Bpf::with_probes);
+fn bpf_distinguishes_arrivals_by_process_on_older_kernels() {
+    arrivals_are_distinguished_by_process(bpf::Bpf::with_probes);
 }
 
 #[test]
-fn perf_tells_arrivals_by_process_on_older_kernels() {
-    arrivals_are_told_by_process(perf::Perf::with_probes);
+fn perf_distinguishes_arrivals_by_process_on_older_kernels() {
+    arrivals_are_distinguished_by_process(perf::Perf::with_probes);
 }
 
 /// A ring that is not drained fills up: lost events are counted, and the rest are reported in order.
-fn what_does_not_fit_is_counted(kind: DetectorKind, reads: u64) {
+fn records_that_do_not_fit_are_counted(kind: DetectorKind, reads: u64) {
     let Some(disk) = Loop::new() else { return };
     let Some(mut detector) = open_exactly(&disk, kind) else { return };
     disk.read_from_outside(reads, 512);
@@ -219,17 +219,17 @@ fn what_does_not_fit_is_counted(kind: DetectorKind, reads: u64) {
 }
 
 #[test]
-fn bpf_counts_what_does_not_fit() {
-    what_does_not_fit_is_counted(DetectorKind::Bpf, 36_000);
+fn bpf_counts_records_that_do_not_fit() {
+    records_that_do_not_fit_are_counted(DetectorKind::Bpf, 36_000);
 }
 
 #[test]
-fn perf_counts_what_does_not_fit() {
-    what_does_not_fit_is_counted(DetectorKind::Perf, 12_000);
+fn perf_counts_records_that_do_not_fit() {
+    records_that_do_not_fit_are_counted(DetectorKind::Perf, 12_000);
 }
 
 #[test]
-fn stat_sees_others_and_not_us() {
+fn stat_counts_foreground_requests_and_not_the_scrubs() {
     let Some(disk) = Loop::new() else { return };
     let Some(mut detector) = open_exactly(&disk, DetectorKind::Stat) else { return };
     let first = drain(&mut *detector, OwnTraffic::default(), false);
@@ -246,7 +246,7 @@ fn stat_sees_others_and_not_us() {
 }
 
 #[test]
-fn stat_sees_nothing_while_our_read_is_at_the_disk() {
+fn stat_reports_nothing_while_a_scrub_read_is_at_the_disk() {
     let Some(disk) = Loop::new() else { return };
     let Some(mut detector) = open_exactly(&disk, DetectorKind::Stat) else { return };
     let first = drain(&mut *detector, OwnTraffic::default(), false);
@@ -263,7 +263,7 @@ fn stat_sees_nothing_while_our_read_is_at_the_disk() {
 }
 
 #[test]
-fn without_a_disk_nothing_is_seen_and_that_is_said() {
+fn without_a_disk_nothing_is_seen_and_the_reason_is_given() {
     let mut opened = open(None, Some(DetectorKind::Bpf), RequestsWhose::All);
     assert_eq!(opened.kind, DetectorKind::Blind);
     assert_eq!(drain(&mut *opened.detector, OwnTraffic::default(), false), []);
@@ -271,15 +271,15 @@ fn without_a_disk_nothing_is_seen_and_that_is_said() {
 }
 
 #[test]
-fn a_wish_is_a_ceiling_and_the_reason_names_what_failed() {
-    let nowhere = DiskNode { name: "no-such-disk".into(), major: 4095, minor: 0 };
-    let opened = open(Some(&nowhere), Some(DetectorKind::Stat), RequestsWhose::All);
+fn a_wish_is_a_ceiling_and_the_reason_names_the_failed_detector() {
+    let missing_disk = DiskNode { name: "no-such-disk".into(), major: 4095, minor: 0 };
+    let opened = open(Some(&missing_disk), Some(DetectorKind::Stat), RequestsWhose::All);
     assert_eq!(opened.kind, DetectorKind::Blind);
     assert_eq!(
         opened.why,
         "none: other users of no-such-disk cannot be seen, because stat cannot read the counters (ENOENT)"
     );
-    let opened = open(Some(&nowhere), Some(DetectorKind::Blind), RequestsWhose::All);
+    let opened = open(Some(&missing_disk), Some(DetectorKind::Blind), RequestsWhose::All);
     assert_eq!(opened.why, "none: other users of no-such-disk are not watched, as you wished");
 }
 
@@ -290,7 +290,7 @@ fn reasons_read_as_sentences() {
     assert_eq!(needs.to_string(), "needs CAP_BPF (EPERM)");
     let failed = Refusal::of_call("CAP_BPF", "cannot load its program", io::Error::from_raw_os_error(libc::EINVAL));
     assert_eq!(failed.to_string(), "cannot load its program (EINVAL)");
-    let refused = |kind, why: &str| (kind, why.to_owned());
+    let refused = |kind, reason: &str| (kind, reason.to_owned());
     let both = [refused(DetectorKind::Bpf, "x"), refused(DetectorKind::Perf, "y")];
     assert_eq!(because(&both), ", because bpf x and perf y");
     let both = [refused(DetectorKind::Bpf, "needs x"), refused(DetectorKind::Perf, "needs x")];

@@ -38,12 +38,12 @@ impl Probes {
     ///
     /// # Errors
     /// When tracefs can neither be found nor mounted, may not be read, or lacks these tracepoints.
-    pub(super) fn choose(disk: &DiskNode, whose: RequestsWhose) -> Result<Probes, Refusal> {
+    pub(super) fn choose(disk: &DiskNode, sources: RequestsWhose) -> Result<Probes, Refusal> {
         let events = Events::open()?;
         let find = |names: &[&'static str]| names.iter().find_map(|name| Tracepoint::read(events.folder(), name).ok());
         if !disk.folder().join("mq").exists() {
             let arrival = find(&["block_bio_queue"]).ok_or(Refusal::NoTracepoint)?;
-            let completion = find(&["block_bio_complete"]).filter(|_| whose == RequestsWhose::OthersOnly);
+            let completion = find(&["block_bio_complete"]).filter(|_| sources == RequestsWhose::OthersOnly);
             return Ok(Probes { arrival, completion });
         }
         let arrival = find(&["block_io_start", "block_getrq", "block_bio_queue"]).ok_or(Refusal::NoTracepoint)?;
@@ -175,7 +175,7 @@ mod tests {
 
     /// A private mount has the same tracepoints, and is invisible to other processes.
     #[test]
-    fn tracefs_is_mounted_where_nobody_sees_it() {
+    fn a_private_mount_of_tracefs_is_invisible_to_other_processes() {
         let mounts = || fs::read_to_string("/proc/self/mounts").expect("proc(5)").matches(" tracefs ").count();
         let before = mounts();
         let events = match Events::mount() {
@@ -235,7 +235,7 @@ print fmt: \"%d,%d %s\", ((unsigned int) ((REC->dev) >> 20))\n";
     }
 
     #[test]
-    fn what_is_no_block_tracepoint_is_refused() {
+    fn a_description_of_no_block_tracepoint_is_refused() {
         assert_eq!(Tracepoint::parse(""), None);
         assert_eq!(Tracepoint::parse("name: x\nID: 7\nformat:\n"), None);
         assert_eq!(Tracepoint::parse(&IO_START.replace("ID: 2102", "ID: many")), None);

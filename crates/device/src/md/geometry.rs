@@ -131,7 +131,7 @@ impl MdGeometry {
     /// # Errors
     /// [`MdRefusal`].
     pub fn read(knobs: &dyn MdKnobs, array_sectors: u64) -> Result<MdGeometry, MdRefusal> {
-        let geometry = MdGeometry::look(knobs, array_sectors)?;
+        let geometry = MdGeometry::read_unchecked(knobs, array_sectors)?;
         is_healthy(knobs)?;
         // With RAID-10, it is not computed which of the array's sectors are affected.
         let has_bad = |member: &&MdMember| {
@@ -150,7 +150,7 @@ impl MdGeometry {
     ///
     /// # Errors
     /// [`MdRefusal`], when it can never be checked.
-    pub fn look(knobs: &dyn MdKnobs, array_sectors: u64) -> Result<MdGeometry, MdRefusal> {
+    pub fn read_unchecked(knobs: &dyn MdKnobs, array_sectors: u64) -> Result<MdGeometry, MdRefusal> {
         let text = |file| knobs.read(file).map_err(|_| MdRefusal::Nonsense(file));
         let number = |file: &'static str| text(file)?.parse::<u64>().map_err(|_| MdRefusal::Nonsense(file));
         let word = text("level")?;
@@ -222,12 +222,12 @@ pub(super) fn members(knobs: &dyn MdKnobs) -> Vec<MdMember> {
         .filter_map(|device| {
             let text = |file: &str| knobs.read(&format!("{device}/{file}")).unwrap_or_default();
             let state = text("state");
-            let is = |word: &str| state.split(',').any(|state| state == word);
+            let has_state = |word: &str| state.split(',').any(|state| state == word);
             // The link of a disk that was pulled leads nowhere, but md calls it in sync until it next uses it.
-            let is_there = knobs.read(&format!("{device}/block/dev")).is_ok();
-            let is_in = is_there && is("in_sync") && !is("faulty") && !is("replacement");
+            let is_present = knobs.read(&format!("{device}/block/dev")).is_ok();
+            let is_usable = is_present && has_state("in_sync") && !has_state("faulty") && !has_state("replacement");
             Some(MdMember {
-                slot: text("slot").parse().ok().filter(|_| is_in)?,
+                slot: text("slot").parse().ok().filter(|_| is_usable)?,
                 data_start: text("offset").parse().unwrap_or(0),
                 name: device.strip_prefix("dev-")?.to_owned(),
             })

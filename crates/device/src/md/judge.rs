@@ -113,7 +113,7 @@ pub(super) fn explain(geometry: &MdGeometry, files: &MemberFiles, block: SectorR
         }
     }
     joined.retain(|(_, verdict)| *verdict != MdVerdict::Agrees);
-    let told = joined.into_iter().map(|(range, verdict)| {
+    let explained = joined.into_iter().map(|(range, verdict)| {
         let level = words_of_level(geometry.level);
         match verdict {
             MdVerdict::OneMember(place) => {
@@ -121,12 +121,12 @@ pub(super) fn explain(geometry: &MdGeometry, files: &MemberFiles, block: SectorR
                 let member = &geometry.members[member];
                 let at = member.data_start + start + range.start.0 - block.start.0;
                 let (name, count) = (&member.name, range.count());
-                let why = match geometry.level.is_mirror() {
+                let reason = match geometry.level.is_mirror() {
                     true => "all the others are the same",
                     false => "every byte that does not fit is explained by this member, and by no other",
                 };
                 let words = format!(
-                    "{level}; if it is one alone, it is {name} (from its sector {at} on, {count} sectors): {why}"
+                    "{level}; if it is one alone, it is {name} (from its sector {at} on, {count} sectors): {reason}"
                 );
                 JudgedPlace { range, member: Some(name.clone()), is_repairable: !trusted.contains(&place), words }
             }
@@ -137,7 +137,7 @@ pub(super) fn explain(geometry: &MdGeometry, files: &MemberFiles, block: SectorR
             _ => JudgedPlace { range, member: None, is_repairable: true, words: level.to_owned() },
         }
     });
-    told.collect()
+    explained.collect()
 }
 
 /// The places of the copies of a block: member, and first sector of its data. `None` for RAID-10 with far copies.
@@ -158,11 +158,11 @@ fn copies(geometry: &MdGeometry, block: SectorRange) -> Option<Vec<(usize, u64)>
 
 /// Compares copies. If two differ, it is undecided which is right; of more, one that differs from equal others is wrong.
 fn judge_copies(copies: &[&[u8]]) -> MdVerdict {
-    let like = |copy: &[u8]| copies.iter().filter(|other| **other == copy).count();
-    let alone: Vec<usize> = (0..copies.len()).filter(|&place| like(copies[place]) == 1).collect();
-    match alone[..] {
-        _ if like(copies[0]) == copies.len() => MdVerdict::Agrees,
-        [place] if copies.len() > 2 && like(copies[(place + 1) % copies.len()]) == copies.len() - 1 => {
+    let count_equal = |copy: &[u8]| copies.iter().filter(|other| **other == copy).count();
+    let unique: Vec<usize> = (0..copies.len()).filter(|&place| count_equal(copies[place]) == 1).collect();
+    match unique[..] {
+        _ if count_equal(copies[0]) == copies.len() => MdVerdict::Agrees,
+        [place] if copies.len() > 2 && count_equal(copies[(place + 1) % copies.len()]) == copies.len() - 1 => {
             MdVerdict::OneMember(place)
         }
         _ if copies.len() > 2 => MdVerdict::NoSingleMember,
@@ -218,31 +218,31 @@ mod tests {
     }
 
     #[test]
-    fn copies_are_found_where_they_lie_and_the_odd_one_out_is_told() {
+    fn copies_are_found_in_their_places_and_the_differing_one_is_named() {
         let (raid10, files_10) = (geometry(MdLevel::Raid10, 0x102, 3), files(3));
         // Chunk 1 of near copies on three members: the third's first row, and the first's second.
         let block = SectorRange::at(16, 16);
         assert_eq!(copies(&raid10, block), Some(vec![(2, 0), (0, 16)]));
         assert_eq!(explain(&raid10, &files_10, block), []);
         spoil(&files_10, 0, 25, 7);
-        let told = explain(&raid10, &files_10, block);
+        let found = explain(&raid10, &files_10, block);
         let words = words_of_level(MdLevel::Raid10).to_owned();
         let undecided = JudgedPlace { range: SectorRange::at(24, 8), member: None, is_repairable: true, words };
-        assert_eq!(told, [undecided]);
+        assert_eq!(found, [undecided]);
         assert_eq!(copies(&geometry(MdLevel::Raid10, 0x201, 4), block), None, "far copies");
         let (raid1, files_1) = (geometry(MdLevel::Raid1, 0, 3), files(3));
         spoil(&files_1, 1, 3, 7);
-        let told = explain(&raid1, &files_1, SectorRange::at(0, 8));
-        assert_eq!((told.len(), told[0].member.as_deref(), told[0].is_repairable), (1, Some("sd1"), true));
-        assert!(told[0].words.contains("from its sector 8 on, 8 sectors"), "{}", told[0].words);
+        let found = explain(&raid1, &files_1, SectorRange::at(0, 8));
+        assert_eq!((found.len(), found[0].member.as_deref(), found[0].is_repairable), (1, Some("sd1"), true));
+        assert!(found[0].words.contains("from its sector 8 on, 8 sectors"), "{}", found[0].words);
         spoil(&files_1, 2, 3, 9);
-        let told = explain(&raid1, &files_1, SectorRange::at(0, 8)).remove(0);
-        assert_eq!((told.member, told.is_repairable), (None, false));
+        let found = explain(&raid1, &files_1, SectorRange::at(0, 8)).remove(0);
+        assert_eq!((found.member, found.is_repairable), (None, false));
         // The first copy is the one that md's repair would spread.
         let (raid1, files_1) = (geometry(MdLevel::Raid1, 0, 3), files(3));
         spoil(&files_1, 0, 3, 7);
-        let told = explain(&raid1, &files_1, SectorRange::at(0, 8)).remove(0);
-        assert_eq!((told.member.as_deref(), told.is_repairable), (Some("sd0"), false));
+        let found = explain(&raid1, &files_1, SectorRange::at(0, 8)).remove(0);
+        assert_eq!((found.member.as_deref(), found.is_repairable), (Some("sd0"), false));
     }
 
     #[test]
@@ -250,12 +250,12 @@ mod tests {
         let (raid6, files) = (geometry(MdLevel::Raid6, 2, 5), files(5));
         spoil(&files, 2, 16, 1);
         spoil(&files, 2, 31, 200);
-        let told = explain(&raid6, &files, SectorRange::at(16, 16));
-        assert_eq!(told.len(), 1);
-        assert_eq!((told[0].range, told[0].member.as_deref()), (SectorRange::at(16, 16), Some("sd2")));
-        assert!(told[0].words.contains("from its sector 24 on, 16 sectors"), "{}", told[0].words);
+        let found = explain(&raid6, &files, SectorRange::at(16, 16));
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].range, found[0].member.as_deref()), (SectorRange::at(16, 16), Some("sd2")));
+        assert!(found[0].words.contains("from its sector 24 on, 16 sectors"), "{}", found[0].words);
         // Row 1 of five members, left-symmetric: P on the fourth, Q on the last; md's repair writes only these.
-        assert!(!told[0].is_repairable);
+        assert!(!found[0].is_repairable);
         let files = self::files(5);
         spoil(&files, 3, 16, 1);
         assert!(explain(&raid6, &files, SectorRange::at(16, 16))[0].is_repairable);

@@ -70,7 +70,7 @@ impl KernelLog {
         for _ in 0..RECORDS_MAX {
             match file.read(&mut record) {
                 Ok(bytes) => {
-                    errors.extend(said(&String::from_utf8_lossy(&record[..bytes]), &self.array, &self.members))
+                    errors.extend(logged_error(&String::from_utf8_lossy(&record[..bytes]), &self.array, &self.members))
                 }
                 // The kernel has overwritten records that were not read in time.
                 Err(error) if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::Interrupted) => {}
@@ -94,17 +94,17 @@ fn place(member: &str) -> Option<MemberPlace> {
 }
 
 /// The error in a record of `/dev/kmsg` about these members: `6,1234,567890,-;md/raid:md0: read error corrected (...)`.
-fn said(record: &str, array: &str, members: &[MemberPlace]) -> Option<LoggedError> {
+fn logged_error(record: &str, array: &str, members: &[MemberPlace]) -> Option<LoggedError> {
     match parse(record.split_once(';')?.1.lines().next()?)? {
-        LogLine::Corrected { array: of, member, range } if of == array => {
+        LogLine::Corrected { array: logging_array, member, range } if logging_array == array => {
             members.iter().any(|known| known.member == member).then_some(LoggedError { member, range })
         }
         LogLine::Corrected { .. } => None,
         LogLine::Failed { disk, sector } => {
-            let is_it = |known: &&MemberPlace| {
+            let contains_sector = |known: &&MemberPlace| {
                 known.disk == disk && sector >= known.start && sector - known.start < known.sectors
             };
-            let known = members.iter().find(is_it)?;
+            let known = members.iter().find(contains_sector)?;
             Some(LoggedError { member: known.member.clone(), range: SectorRange::at(sector - known.start, 1) })
         }
     }
@@ -112,18 +112,18 @@ fn said(record: &str, array: &str, members: &[MemberPlace]) -> Option<LoggedErro
 
 /// Parses lines of drivers/md/raid{1,10,5}.c (`read error corrected`), and of block/blk-mq.c (`blk_print_req_error`).
 fn parse(line: &str) -> Option<LogLine> {
-    if let Some((_, said)) = line.strip_prefix("md/raid").and_then(|rest| rest.split_once(':')) {
-        let (array, said) = said.split_once(": read error corrected (")?;
-        let (count, said) = said.split_once(" sectors at ")?;
-        let (start, member) = said.split_once(" on ")?;
+    if let Some((_, rest)) = line.strip_prefix("md/raid").and_then(|rest| rest.split_once(':')) {
+        let (array, rest) = rest.split_once(": read error corrected (")?;
+        let (count, rest) = rest.split_once(" sectors at ")?;
+        let (start, member) = rest.split_once(" on ")?;
         let (start, count): (u64, u64) = (start.parse().ok()?, count.parse().ok()?);
         start.checked_add(count)?;
         let member = member.trim_end_matches(')').to_owned();
         return Some(LogLine::Corrected { array: array.to_owned(), member, range: SectorRange::at(start, count) });
     }
-    let (_, said) = line.split_once("error, dev ")?;
-    let (disk, said) = said.split_once(", sector ")?;
-    let mut words = said.split(' ');
+    let (_, rest) = line.split_once("error, dev ")?;
+    let (disk, rest) = rest.split_once(", sector ")?;
+    let mut words = rest.split(' ');
     let sector = words.next()?.parse().ok()?;
     // Older kernels print the operation as a number only, or not at all. Operations other than reads are ignored here.
     let is_other = words.any(|word| word.contains(":(") && !word.ends_with(":(READ)"));
@@ -146,8 +146,8 @@ mod tests {
 
     #[test]
     fn lines_of_md_and_of_the_block_layer_are_understood() {
-        let said = |text: &str| {
-            let error = said(&format!("6,1234,567890,-;{text}\n SUBSYSTEM=block\n"), "md0", &members());
+        let logged = |text: &str| {
+            let error = logged_error(&format!("6,1234,567890,-;{text}\n SUBSYSTEM=block\n"), "md0", &members());
             error.map(|error| (error.member, error.range.start.0, error.range.count()))
         };
         let of = |member: &str, start, count| Some((member.to_owned(), start, count));
@@ -169,8 +169,8 @@ mod tests {
             ("md/raid: nothing", None),
             ("", None),
         ] {
-            assert_eq!(said(line), expected, "{line}");
+            assert_eq!(logged(line), expected, "{line}");
         }
-        assert_eq!(super::said("no record", "md0", &members()), None);
+        assert_eq!(super::logged_error("no record", "md0", &members()), None);
     }
 }

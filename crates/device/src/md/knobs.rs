@@ -110,7 +110,7 @@ impl MdKnobs for MdFolder {
 /// The longest time that a knob is busy after a check, while the kernel looks for other work.
 pub(super) const BUSY_MAX: Nanos = Nanos::from_secs(5);
 /// Pause between two attempts.
-pub(super) const MOMENT: Duration = Duration::from_millis(1);
+pub(super) const RETRY_PAUSE: Duration = Duration::from_millis(1);
 
 /// `sync_min` and `sync_max`; `None` for `max`.
 pub(super) fn read_window(knobs: &dyn MdKnobs) -> io::Result<(u64, Option<u64>)> {
@@ -120,12 +120,12 @@ pub(super) fn read_window(knobs: &dyn MdKnobs) -> io::Result<(u64, Option<u64>)>
 }
 
 /// Writes, and repeats that while the kernel is busy, at most for [`BUSY_MAX`].
-pub(super) fn write_patiently(knobs: &dyn MdKnobs, file: &str, value: &str) -> io::Result<()> {
+pub(super) fn write_with_retries(knobs: &dyn MdKnobs, file: &str, value: &str) -> io::Result<()> {
     let until = clock::now() + BUSY_MAX;
     loop {
         match knobs.write(file, value) {
             Err(error) if error.raw_os_error() == Some(libc::EBUSY) && clock::now() < until => {
-                std::thread::sleep(MOMENT)
+                std::thread::sleep(RETRY_PAUSE)
             }
             result => return result,
         }

@@ -91,10 +91,10 @@ impl MdLog {
     pub(super) fn note_mismatch(&self, mut mismatch: MdMismatch) {
         let mut found = self.lock();
         found.mismatches.retain(|known| {
-            let is_like = (&known.member, &known.words, known.is_repaired)
+            let has_same_explanation = (&known.member, &known.words, known.is_repaired)
                 == (&mismatch.member, &mismatch.words, mismatch.is_repaired);
-            let is_beside = known.range.end == mismatch.range.start || known.range.start == mismatch.range.end;
-            if is_like && is_beside && known.member.is_none() {
+            let is_adjacent = known.range.end == mismatch.range.start || known.range.start == mismatch.range.end;
+            if has_same_explanation && is_adjacent && known.member.is_none() {
                 let (start, end) =
                     (known.range.start.min(mismatch.range.start), known.range.end.max(mismatch.range.end));
                 (mismatch.range, mismatch.counted) = (SectorRange { start, end }, mismatch.counted + known.counted);
@@ -124,8 +124,8 @@ impl MdLog {
         self.lock().cached_sectors += sectors;
     }
 
-    pub(super) fn note_stopped(&self, why: String) {
-        self.lock().stopped.get_or_insert(why);
+    pub(super) fn note_stopped(&self, reason: String) {
+        self.lock().stopped.get_or_insert(reason);
     }
 
     fn lock(&self) -> MutexGuard<'_, MdFound> {

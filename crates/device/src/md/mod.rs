@@ -70,7 +70,7 @@ pub struct MdArray {
 
 /// The refusal to check an array. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
-#[error("{path} {what}", path = path.display(), what = refusal.to_string().replace("NAME", name))]
+#[error("{path} {text}", path = path.display(), text = refusal.to_string().replace("NAME", name))]
 pub struct MdError {
     /// Path, as the user gave it.
     pub path: PathBuf,
@@ -87,10 +87,11 @@ impl MdArray {
     /// # Errors
     /// [`MdError`], when it is an array that may not be checked now.
     pub fn open(path: &Path, guards: &Path) -> Result<Option<MdArray>, MdError> {
-        let Ok(about) = fs::metadata(path) else { return Ok(None) };
-        let (major, minor) = numbers(about.rdev());
+        let Ok(metadata) = fs::metadata(path) else { return Ok(None) };
+        let (major, minor) = numbers(metadata.rdev());
         let is_part = Path::new(&format!("/sys/dev/block/{major}:{minor}/partition")).exists();
-        let node = DiskNode::of_device(major, minor).ok().filter(|_| about.file_type().is_block_device() && !is_part);
+        let node =
+            DiskNode::of_device(major, minor).ok().filter(|_| metadata.file_type().is_block_device() && !is_part);
         let Some(node) = node.filter(|node| node.folder().join("md/level").exists()) else { return Ok(None) };
         let folder = node.folder().join("md");
         let refused = |refusal| MdError { path: path.to_owned(), name: node.name.clone(), refusal };
@@ -119,7 +120,8 @@ impl MdArray {
     pub fn outline(name: &str) -> Option<(TargetIdentity, u64)> {
         let node = DiskNode::of_folder(&Path::new("/sys/block").join(name)).ok()?;
         rustix::fs::access(node.folder().join("md/sync_action"), Access::WRITE_OK).ok()?;
-        let geometry = MdGeometry::look(&MdFolder::new(&node.folder().join("md")), node.number("size")?).ok()?;
+        let geometry =
+            MdGeometry::read_unchecked(&MdFolder::new(&node.folder().join("md")), node.number("size")?).ok()?;
         Some((check_id(&node), geometry.whole_sectors()))
     }
 
@@ -207,9 +209,9 @@ impl Subject for MdArray {
         let guard = MdGuard::of(&*knobs, &self.node.name, &key).map_err(VerifierError::Handle)?;
         let stepper = MdStepper::new(knobs, guard, MdGuard::path(&self.guards, &key), self.geometry.sectors);
         let files = MemberFiles::open(&self.geometry);
-        let said = KernelLog::open(&self.node.name, &self.geometry.members);
+        let kernel_log = KernelLog::open(&self.node.name, &self.geometry.members);
         let verifier =
-            verifier::MdVerifier::new(stepper, self.geometry.clone(), files, said, self.log(), self.is_repairing);
+            verifier::MdVerifier::new(stepper, self.geometry.clone(), files, kernel_log, self.log(), self.is_repairing);
         let places = match self.geometry.level {
             MdLevel::Raid10 => "of the array",
             _ => "of one of its members, which are read side by side",

@@ -14,7 +14,7 @@
 
 use super::geometry::{MdRefusal, is_healthy};
 use super::guard::{MdGuard, SyncWindow};
-use super::knobs::{BUSY_MAX, MOMENT, MdKnobs, SyncAction, read_window, write_patiently};
+use super::knobs::{BUSY_MAX, MdKnobs, RETRY_PAUSE, SyncAction, read_window, write_with_retries};
 use super::undo::put_back;
 use crate::clock;
 use scrubjay_core::units::{Nanos, SectorRange};
@@ -31,7 +31,7 @@ const STALLED_MAX: Nanos = Nanos::from_secs(120);
 pub(super) enum StepObstacle {
     /// The check is not the scrub's any more. The text continues the array's name.
     #[error("{0}")]
-    NotOurs(String),
+    NotOwn(String),
     /// The check ended early, without a sign of who ended it.
     #[error("md ended the check before it came to the end")]
     CutShort,
@@ -45,7 +45,7 @@ pub(super) enum StepObstacle {
 
 impl From<MdRefusal> for StepObstacle {
     fn from(refusal: MdRefusal) -> StepObstacle {
-        StepObstacle::NotOurs(refusal.to_string())
+        StepObstacle::NotOwn(refusal.to_string())
     }
 }
 
@@ -108,7 +108,7 @@ impl MdStepper {
             Some(run) if run.window.max == start && run.action == action => {
                 let window = SyncWindow { min: run.window.min, max: end };
                 self.note(window)?;
-                self.patiently("sync_max", &end.to_string())?;
+                self.write_knob("sync_max", &end.to_string())?;
                 self.run = Some(MdRun { window, ..run });
             }
             _ => {
@@ -117,7 +117,7 @@ impl MdStepper {
                 self.note(window)?;
                 self.set_window(window)?;
                 self.expect_idle()?;
-                self.patiently("sync_action", action.word())?;
+                self.write_knob("sync_action", action.word())?;
                 self.run = Some(MdRun { action, window, mismatches: 0 });
             }
         }
@@ -127,7 +127,7 @@ impl MdStepper {
 
     /// The result, if the check has reached the end of the range; `None`: not yet.
     pub fn poll(&mut self) -> Option<Result<StepDone, StepObstacle>> {
-        let result = self.look().transpose()?;
+        let result = self.check_progress().transpose()?;
         self.step = None;
         self.rested_since = clock::now();
         Some(result)
@@ -138,7 +138,7 @@ impl MdStepper {
         self.run.is_some() && self.step.is_none()
     }
 
-    fn look(&mut self) -> Result<Option<StepDone>, StepObstacle> {
+    fn check_progress(&mut self) -> Result<Option<StepDone>, StepObstacle> {
         let (Some(step), Some(run)) = (self.step, self.run) else { return Err(StepObstacle::CutShort) };
         let now = clock::now();
         let completed = self.knobs.read("sync_completed")?;
@@ -147,31 +147,31 @@ impl MdStepper {
         let position = match (numbers.next(), numbers.next()) {
             (Some(Ok(position)), Some(Ok(sectors))) if sectors == self.sectors => Some(position),
             (Some(Ok(_)), Some(Ok(sectors))) => {
-                let what = format!("has another size than before ({sectors} sectors, not {})", self.sectors);
-                return Err(StepObstacle::NotOurs(what));
+                let message = format!("has another size than before ({sectors} sectors, not {})", self.sectors);
+                return Err(StepObstacle::NotOwn(message));
             }
             _ => None,
         };
-        let is_ours = action == run.action.word();
+        let is_own = action == run.action.word();
         match (action.as_str(), position) {
-            (_, Some(position)) if is_ours && position >= step.end && self.is_in_window(run.window, position)? => {
+            (_, Some(position)) if is_own && position >= step.end && self.is_in_window(run.window, position)? => {
                 return self.done(run, true).map(Some);
             }
-            (_, Some(position)) if is_ours => {
+            (_, Some(position)) if is_own => {
                 if step.at.0 != position {
                     self.step = Some(MdStep { at: (position, now), delayed_since: None, ..step });
                 }
             }
-            (_, None) if is_ours && completed == "delayed" => {
+            (_, None) if is_own && completed == "delayed" => {
                 let since = step.delayed_since.unwrap_or(now);
                 self.step = Some(MdStep { delayed_since: Some(since), ..step });
                 if now.since(since) > DELAYED_MAX {
-                    let what =
+                    let message =
                         "shares disks with another array that is being checked or rebuilt: let that be done first";
-                    return Err(StepObstacle::NotOurs(what.to_owned()));
+                    return Err(StepObstacle::NotOwn(message.to_owned()));
                 }
             }
-            (_, None) if is_ours => {}
+            (_, None) if is_own => {}
             ("idle", _) if self.has_ended(step, run)? => {
                 let done = self.done(run, false)?;
                 self.run = None; // the kernel itself ended it, and forgot its window
@@ -182,7 +182,7 @@ impl MdStepper {
                 is_healthy(&*self.knobs)?;
                 return Err(StepObstacle::CutShort);
             }
-            (action, _) => return Err(StepObstacle::NotOurs(MdRefusal::Busy(action.to_owned()).to_string())),
+            (action, _) => return Err(StepObstacle::NotOwn(MdRefusal::Busy(action.to_owned()).to_string())),
         }
         if now.since(step.at.1) > STALLED_MAX {
             return Err(StepObstacle::Stalled);
@@ -197,7 +197,7 @@ impl MdStepper {
         if now == (window.min, Some(window.max)) || is_at_end && now == (0, None) {
             return Ok(true);
         }
-        Err(StepObstacle::NotOurs(SOMEBODY_ELSE.to_owned()))
+        Err(StepObstacle::NotOwn(OTHER_CHECK.to_owned()))
     }
 
     /// Whether the check reached the end of the array and ended by itself: only then does the kernel reset the window.
@@ -213,9 +213,9 @@ impl MdStepper {
         let mismatches: u64 = text.parse().map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
         self.run = Some(MdRun { mismatches, ..run });
         // It only rises while a check runs; if it fell, it is that of another check.
-        let risen = mismatches.checked_sub(run.mismatches);
-        let risen = risen.ok_or_else(|| StepObstacle::NotOurs(SOMEBODY_ELSE.to_owned()))?;
-        Ok(StepDone { mismatches: risen, is_seen })
+        let increase = mismatches.checked_sub(run.mismatches);
+        let increase = increase.ok_or_else(|| StepObstacle::NotOwn(OTHER_CHECK.to_owned()))?;
+        Ok(StepDone { mismatches: increase, is_seen })
     }
 
     /// Checks that the array's action is the one that was left there.
@@ -230,13 +230,13 @@ impl MdStepper {
             (action, Some(run)) if action == run.action.word() => {
                 // A check that reached the end of the array is about to end.
                 let is_over = run.window.max >= self.sectors;
-                let is_ours = self.window()? == (run.window.min, Some(run.window.max));
-                if is_ours || is_over { Ok(()) } else { Err(StepObstacle::NotOurs(SOMEBODY_ELSE.to_owned())) }
+                let is_own = self.window()? == (run.window.min, Some(run.window.max));
+                if is_own || is_over { Ok(()) } else { Err(StepObstacle::NotOwn(OTHER_CHECK.to_owned())) }
             }
-            ("idle", Some(_)) => Err(StepObstacle::NotOurs(
+            ("idle", Some(_)) => Err(StepObstacle::NotOwn(
                 "was told by somebody else to stop its check: run the same command again to go on".to_owned(),
             )),
-            (action, _) => Err(StepObstacle::NotOurs(MdRefusal::Busy(action.to_owned()).to_string())),
+            (action, _) => Err(StepObstacle::NotOwn(MdRefusal::Busy(action.to_owned()).to_string())),
         }
     }
 
@@ -245,7 +245,7 @@ impl MdStepper {
         self.step = None;
         if self.run.take().is_some() {
             if self.knobs.read("sync_action")? != "idle" {
-                self.patiently("sync_action", "idle")?;
+                self.write_knob("sync_action", "idle")?;
             }
             self.expect_idle()?;
         }
@@ -261,20 +261,20 @@ impl MdStepper {
                 return Ok(());
             }
             if clock::now() > until {
-                return Err(StepObstacle::NotOurs(MdRefusal::Busy(action).to_string()));
+                return Err(StepObstacle::NotOwn(MdRefusal::Busy(action).to_string()));
             }
-            std::thread::sleep(MOMENT);
+            std::thread::sleep(RETRY_PAUSE);
         }
     }
 
     /// Writes the window and reads it back. `sync_max` is lifted first, because neither may pass the other.
     fn set_window(&self, window: SyncWindow) -> Result<(), StepObstacle> {
-        self.patiently("sync_max", "max")?;
-        self.patiently("sync_min", &window.min.to_string())?;
-        self.patiently("sync_max", &window.max.to_string())?;
+        self.write_knob("sync_max", "max")?;
+        self.write_knob("sync_min", &window.min.to_string())?;
+        self.write_knob("sync_max", &window.max.to_string())?;
         match self.window()? == (window.min, Some(window.max)) {
             true => Ok(()),
-            false => Err(StepObstacle::NotOurs(SOMEBODY_ELSE.to_owned())),
+            false => Err(StepObstacle::NotOwn(OTHER_CHECK.to_owned())),
         }
     }
 
@@ -282,8 +282,8 @@ impl MdStepper {
         Ok(read_window(&*self.knobs)?)
     }
 
-    fn patiently(&self, file: &str, value: &str) -> Result<(), StepObstacle> {
-        Ok(write_patiently(&*self.knobs, file, value)?)
+    fn write_knob(&self, file: &str, value: &str) -> Result<(), StepObstacle> {
+        Ok(write_with_retries(&*self.knobs, file, value)?)
     }
 
     fn note(&mut self, window: SyncWindow) -> Result<(), StepObstacle> {
@@ -312,4 +312,4 @@ impl Drop for MdStepper {
     }
 }
 
-const SOMEBODY_ELSE: &str = "is being checked by somebody else: that goes first";
+const OTHER_CHECK: &str = "is being checked by somebody else: that goes first";

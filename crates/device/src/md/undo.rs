@@ -1,7 +1,7 @@
 //! Puts back an array's knobs as they were before a scrub changed them, also after a scrub that was killed.
 
 use super::guard::{self, ENDING, MdGuard};
-use super::knobs::{BUSY_MAX, MOMENT, MdFolder, MdKnobs, SyncAction, read_window, write_patiently};
+use super::knobs::{BUSY_MAX, MdFolder, MdKnobs, RETRY_PAUSE, SyncAction, read_window, write_with_retries};
 use crate::claim::{self, DiskClaim};
 use crate::clock;
 use crate::owner;
@@ -20,13 +20,13 @@ pub fn put_back_all(folder: &Path) -> Vec<String> {
 
 /// Puts back the arrays that `open` knows.
 pub(super) fn put_back_with(folder: &Path, boot: &str, open: impl Fn(&str) -> Option<Box<dyn MdKnobs>>) -> Vec<String> {
-    let is_ours_alone = !owner::is_root() || owner::meddler(folder).is_ok_and(|meddler| meddler.is_none());
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten().filter(|_| is_ours_alone);
+    let is_trusted = !owner::is_root() || owner::meddler(folder).is_ok_and(|meddler| meddler.is_none());
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().filter(|_| is_trusted);
     let guards = entries.map(|entry| entry.path()).filter(|path| path.to_string_lossy().ends_with(ENDING));
-    let mut said = Vec::new();
+    let mut lines = Vec::new();
     for path in guards {
         let Some(guard) = guard::read(&path) else {
-            said.push(format!(
+            lines.push(format!(
                 "{}: makes no sense, and is removed: see to sync_min and sync_max of your md arrays",
                 path.display()
             ));
@@ -42,7 +42,7 @@ pub(super) fn put_back_with(folder: &Path, boot: &str, open: impl Fn(&str) -> Op
         let (Some(guard), true) = (guard::read(&path), path.exists()) else { continue };
         let array = &guard.array;
         let done = open(array).map_or(Ok(true), |knobs| put_back(&*knobs, &guard));
-        said.push(match done {
+        lines.push(match done {
             Ok(false) => format!("{array}: a scrub that ended before md's check did left sync_min changed: it is put back when what md does now is over"),
             Ok(true) => {
                 let _ = MdGuard::remove(&path);
@@ -55,7 +55,7 @@ pub(super) fn put_back_with(folder: &Path, boot: &str, open: impl Fn(&str) -> Op
             ),
         });
     }
-    said
+    lines
 }
 
 /// Makes an array's knobs what they were before the windows of `guard` were set. A check in one of these windows is the scrub's,
@@ -64,31 +64,31 @@ pub(super) fn put_back_with(folder: &Path, boot: &str, open: impl Fn(&str) -> Op
 pub(super) fn put_back(knobs: &dyn MdKnobs, guard: &MdGuard) -> io::Result<bool> {
     let action = knobs.read("sync_action")?;
     let (min, max) = read_window(knobs)?;
-    let is_ours = guard.windows().any(|window| (window.min, Some(window.max)) == (min, max));
-    if (action == SyncAction::Check.word() || action == SyncAction::Repair.word()) && is_ours {
-        write_patiently(knobs, "sync_action", "idle")?;
+    let is_own = guard.windows().any(|window| (window.min, Some(window.max)) == (min, max));
+    if (action == SyncAction::Check.word() || action == SyncAction::Repair.word()) && is_own {
+        write_with_retries(knobs, "sync_action", "idle")?;
         let until = clock::now() + BUSY_MAX;
         while knobs.read("sync_action")? != "idle" && clock::now() < until {
-            std::thread::sleep(MOMENT);
+            std::thread::sleep(RETRY_PAUSE);
         }
     }
     let action = knobs.read("sync_action")?;
     let (min, max) = read_window(knobs)?;
     // The kernel has moved `sync_min` to where an interrupted check was.
     let of_max = guard.windows().find(|window| Some(window.max) == max);
-    let is_max_ours = of_max.is_some_and(|window| window.min <= min && min <= window.max);
-    let is_min_ours = max.is_none() && guard.windows().any(|window| window.min <= min && min <= window.max);
+    let is_own_max = of_max.is_some_and(|window| window.min <= min && min <= window.max);
+    let is_own_min = max.is_none() && guard.windows().any(|window| window.min <= min && min <= window.max);
     if action != "idle" {
         if of_max.is_some() {
-            write_patiently(knobs, "sync_max", "max")?;
+            write_with_retries(knobs, "sync_max", "max")?;
         }
         return Ok(false); // `sync_min` cannot be written now
     }
-    if is_max_ours || is_min_ours || (min, max) == (0, None) {
-        write_patiently(knobs, "sync_max", "max")?;
-        write_patiently(knobs, "sync_min", &guard.before().0.to_string())?;
+    if is_own_max || is_own_min || (min, max) == (0, None) {
+        write_with_retries(knobs, "sync_max", "max")?;
+        write_with_retries(knobs, "sync_min", &guard.before().0.to_string())?;
         if let Some(max) = guard.before().1 {
-            write_patiently(knobs, "sync_max", &max.to_string())?;
+            write_with_retries(knobs, "sync_max", &max.to_string())?;
         }
     }
     Ok(true)

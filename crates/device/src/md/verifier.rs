@@ -19,10 +19,10 @@ use std::time::Duration;
 /// the same disks. (Not sooner: the kernel logs each beginning and each end.)
 const REST_MAX: Nanos = Nanos::from_secs(30);
 /// Interval at which that is checked.
-const REST_LOOK: Duration = Duration::from_millis(250);
+const REST_CHECK_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Longest single wait in the loop that waits for a repair of a block.
-const REPAIR_LOOK: Nanos = Nanos::from_millis(20);
+const REPAIR_WAIT_MAX: Nanos = Nanos::from_millis(20);
 
 /// Linux: I/O error, connection timed out.
 const EIO: i32 = 5;
@@ -33,7 +33,7 @@ pub(super) struct MdVerifier {
     stepper: Arc<Mutex<MdStepper>>,
     geometry: MdGeometry,
     files: MemberFiles,
-    said: KernelLog,
+    kernel_log: KernelLog,
     log: MdLog,
     at_work: Option<StepAtWork>,
     answer: Option<VerifyCompletion>,
@@ -72,7 +72,7 @@ impl MdVerifier {
         stepper: MdStepper,
         geometry: MdGeometry,
         files: MemberFiles,
-        said: KernelLog,
+        kernel_log: KernelLog,
         log: MdLog,
         is_repairing: bool,
     ) -> MdVerifier {
@@ -80,14 +80,24 @@ impl MdVerifier {
         let watched = Arc::downgrade(&stepper);
         // Where no thread can be started, a check may rest for longer.
         let _ = std::thread::Builder::new().name("md-rest".to_owned()).spawn(move || end_rests(&watched));
-        MdVerifier { stepper, geometry, files, said, log, at_work: None, answer: None, is_counted: false, is_repairing }
+        MdVerifier {
+            stepper,
+            geometry,
+            files,
+            kernel_log,
+            log,
+            at_work: None,
+            answer: None,
+            is_counted: false,
+            is_repairing,
+        }
     }
 
     fn counts(&self) -> MemberCounts {
         let stepper = lock(&self.stepper);
         let of = |name: &str, file: &str| stepper.knobs.read(&format!("dev-{name}/{file}"));
         let mut counts = MemberCounts::default();
-        let quiet = written_in_quiet(&*stepper.knobs);
+        let written_before = written_while_idle(&*stepper.knobs);
         for member in &self.geometry.members {
             let name = &member.name;
             let errors = of(name, "errors").ok().and_then(|text| text.parse().ok());
@@ -96,7 +106,7 @@ impl MdVerifier {
             counts.read.extend(stat_number(&stat, 2).map(|read| (name.clone(), read)));
             counts.written.extend(stat_number(&stat, 6).map(|written| (name.clone(), written)));
         }
-        counts.array_written = quiet.filter(|_| quiet == written_in_quiet(&*stepper.knobs));
+        counts.array_written = written_before.filter(|_| written_before == written_while_idle(&*stepper.knobs));
         counts
     }
 
@@ -174,7 +184,7 @@ impl MdVerifier {
     fn judge(&mut self, work: &StepAtWork, result: Result<StepDone, StepObstacle>) -> VerifyOutcome {
         let after = self.counts();
         let repaired = self.note_repaired(&work.before, &after);
-        self.log.note_errors(self.said.drain());
+        self.log.note_errors(self.kernel_log.drain());
         let positions = self.positions(work.range);
         match result {
             // Some of it was skipped, so not all was compared.
@@ -187,7 +197,7 @@ impl MdVerifier {
             }
             Ok(StepDone { mismatches: 0, .. }) => VerifyOutcome::Clean,
             Ok(StepDone { mismatches: counted, .. }) if work.range.count() <= self.geometry.block() => {
-                self.disagree(work.range, counted)
+                self.handle_mismatch(work.range, counted)
             }
             Ok(_) => VerifyOutcome::Unreadable(Cause::Mismatch),
             Err(obstacle) => self.stopped(obstacle),
@@ -195,11 +205,10 @@ impl MdVerifier {
     }
 
     /// Handles a block that does not agree: explains it, and has it repaired if requested.
-    fn disagree(&self, range: SectorRange, counted: u64) -> VerifyOutcome {
+    fn handle_mismatch(&self, range: SectorRange, counted: u64) -> VerifyOutcome {
         if self.is_repairing && self.members_now() != self.geometry.members {
-            return self.stopped(StepObstacle::NotOurs(
-                "has other members than before: run the same command again".to_owned(),
-            ));
+            return self
+                .stopped(StepObstacle::NotOwn("has other members than before: run the same command again".to_owned()));
         }
         let explained = judge::explain(&self.geometry, &self.files, range);
         // The rest behind the last whole block was not compared here.
@@ -248,7 +257,7 @@ impl MdVerifier {
             loop {
                 match stepper.poll() {
                     Some(done) => return done,
-                    None => stepper.knobs.wait(REPAIR_LOOK),
+                    None => stepper.knobs.wait(REPAIR_WAIT_MAX),
                 }
             }
         };
@@ -258,8 +267,8 @@ impl MdVerifier {
 
     fn stopped(&self, obstacle: StepObstacle) -> VerifyOutcome {
         match obstacle {
-            StepObstacle::NotOurs(why) => {
-                self.log.note_stopped(why);
+            StepObstacle::NotOwn(reason) => {
+                self.log.note_stopped(reason);
                 VerifyOutcome::Gone
             }
             StepObstacle::CutShort => VerifyOutcome::Inconclusive(Cause::Errno(EIO)),
@@ -294,7 +303,7 @@ impl MdVerifier {
 impl Verifier for MdVerifier {
     fn submit(&mut self, id: OpId, range: SectorRange) {
         let before = self.counts();
-        self.said.drain(); // earlier messages do not belong to this range
+        self.kernel_log.drain(); // earlier messages do not belong to this range
         let started = clock::now();
         let begun = lock(&self.stepper).begin(self.positions(range), SyncAction::Check);
         match begun {
@@ -342,7 +351,7 @@ impl Drop for MdVerifier {
 }
 
 /// Sectors that were written to the array; `None` while a request is at it.
-fn written_in_quiet(knobs: &dyn MdKnobs) -> Option<u64> {
+fn written_while_idle(knobs: &dyn MdKnobs) -> Option<u64> {
     let stat = knobs.read("../stat").ok()?;
     let is_quiet = stat_number(&stat, 8)? == 0;
     stat_number(&stat, 6).filter(|_| is_quiet)
@@ -367,6 +376,6 @@ fn end_rests(stepper: &Weak<Mutex<MdStepper>>) {
             }
         }
         drop(stepper);
-        std::thread::sleep(REST_LOOK);
+        std::thread::sleep(REST_CHECK_INTERVAL);
     }
 }

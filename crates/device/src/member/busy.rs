@@ -62,7 +62,7 @@ impl MemberHolder {
 }
 
 /// The holder, as far as it can be known before the file is opened.
-pub fn found(path: &Path, metadata: &Metadata) -> Option<MemberHolder> {
+pub fn find_holder(path: &Path, metadata: &Metadata) -> Option<MemberHolder> {
     if metadata.file_type().is_block_device() { device(metadata.rdev()) } else { file(path) }
 }
 
@@ -122,8 +122,8 @@ fn file(path: &Path) -> Option<MemberHolder> {
     let disks = fs::read_dir("/sys/block").ok()?.flatten();
     let loops = disks.filter(|disk| disk.file_name().to_string_lossy().starts_with("loop"));
     let nodes = loops.filter_map(|disk| DiskNode::of_folder(&disk.path()).ok());
-    let ours = |node: &DiskNode| node.attribute("loop/backing_file").is_some_and(|file| Path::new(&file) == path);
-    nodes.into_iter().find(ours).map(|node| MemberHolder::Loop(node.name))
+    let is_on_path = |node: &DiskNode| node.attribute("loop/backing_file").is_some_and(|file| Path::new(&file) == path);
+    nodes.into_iter().find(is_on_path).map(|node| MemberHolder::Loop(node.name))
 }
 
 /// The mount point of a device. `36 35 98:0 / /mnt rw ...`: the fifth word of the line whose third is the device's number.
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mounts_are_told_by_the_number_of_their_device() {
+    fn mount_points_are_found_by_device_number() {
         let mounts =
             "22 1 0:20 / /proc rw shared:1 - proc proc rw\n36 35 98:0 / /mnt/my\\040disk rw - ext4 /dev/x rw\n";
         assert_eq!(mount_point(mounts, "98:0").as_deref(), Some("/mnt/my disk"));

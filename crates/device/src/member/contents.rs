@@ -34,16 +34,16 @@ impl OpenMember {
     /// When it cannot be read.
     pub fn contents(&self) -> io::Result<Option<Contents>> {
         match self.superblock() {
-            Ok(said) => {
-                let volume = if said.name.is_empty() { said.array.to_string() } else { said.name };
-                return Ok(Some(Contents::Member { volume, member: said.member.get() }));
+            Ok(superblock) => {
+                let volume = if superblock.name.is_empty() { superblock.array.to_string() } else { superblock.name };
+                return Ok(Some(Contents::Member { volume, member: superblock.member.get() }));
             }
             Err(SuperblockError::Foreign) => {}
             Err(_) => return Ok(Some(Contents::DamagedMember)),
         }
-        let look = LOOK_BYTES.min(self.bytes);
-        let head = self.read(MemberOffset(0), look as usize)?;
-        let tail = self.read(MemberOffset(self.bytes - look), look as usize)?;
+        let end_bytes = LOOK_BYTES.min(self.bytes);
+        let head = self.read(MemberOffset(0), end_bytes as usize)?;
+        let tail = self.read(MemberOffset(self.bytes - end_bytes), end_bytes as usize)?;
         if has_partitions(&head, self.block_bytes) {
             return Ok(Some(Contents::Partitions));
         }

@@ -23,32 +23,32 @@ pub enum MemberError {
         advice: &'static str,
     },
     /// A directory, a terminal, ...
-    #[error("{path} is a {what}: name a block device or a file{hint}")]
+    #[error("{path} is a {kind}: name a block device or a file{hint}")]
     Kind {
         /// Path, as the user gave it.
         path: PathBuf,
         /// What it is.
-        what: &'static str,
+        kind: &'static str,
         /// What may have been meant.
         hint: String,
     },
     /// Another program or the kernel uses it.
-    #[error("{path} {busy}")]
+    #[error("{path} {holder}")]
     Busy {
         /// Path, as the user gave it.
         path: PathBuf,
         /// Its holder.
-        busy: MemberHolder,
+        holder: MemberHolder,
     },
     /// A disk whose blocks are larger than those that the volume was made for.
-    #[error("{path} has blocks of {theirs} bytes, and the volume was made for {ours}")]
+    #[error("{path} has blocks of {disk_block} bytes, and the volume was made for {volume_block}")]
     Block {
         /// Path, as the user gave it.
         path: PathBuf,
         /// The disk's block size in bytes.
-        theirs: u64,
+        disk_block: u64,
         /// The volume's block size in bytes.
-        ours: u64,
+        volume_block: u64,
     },
     /// Anything else.
     #[error("{path}: {source}")]

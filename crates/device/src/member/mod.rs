@@ -12,7 +12,7 @@ mod make;
 mod open;
 
 pub use busy::MemberHolder;
-pub(crate) use busy::found;
+pub(crate) use busy::find_holder;
 pub use contents::Contents;
 pub use error::MemberError;
 pub use make::{make, new_uuid};

@@ -4,7 +4,7 @@ use super::busy::{self, MemberHolder};
 use super::error::MemberError;
 use crate::completion::MemberFile;
 use crate::sysfs::DiskNode;
-use crate::target::{device_block, device_bytes, device_physical_block, what_it_is};
+use crate::target::{device_block, device_bytes, device_physical_block, kind_and_hint};
 use rustix::fs::OFlags;
 use scrubjay_core::buffer::Buffer;
 use scrubjay_core::units::{MemberOffset, SECTOR_BYTES};
@@ -69,12 +69,12 @@ impl OpenMember {
         let metadata = fs::metadata(path).map_err(|source| MemberError::of(path, source))?;
         let kind = metadata.file_type();
         if !kind.is_block_device() && !kind.is_file() {
-            let (what, hint) = what_it_is(path, &metadata);
-            return Err(MemberError::Kind { path: path.to_owned(), what, hint });
+            let (kind, hint) = kind_and_hint(path, &metadata);
+            return Err(MemberError::Kind { path: path.to_owned(), kind, hint });
         }
         let is_block_device = kind.is_block_device();
-        if let Some(busy) = busy::found(path, &metadata).filter(|_| access != Access::Inspect) {
-            return Err(MemberError::Busy { path: path.to_owned(), busy });
+        if let Some(holder) = busy::find_holder(path, &metadata).filter(|_| access != Access::Inspect) {
+            return Err(MemberError::Busy { path: path.to_owned(), holder });
         }
         let (file, is_direct, backing) = retry_while_holder_dies(patience, || {
             let (file, is_direct) = open(path, access, is_block_device)?;
@@ -88,7 +88,7 @@ impl OpenMember {
         // The file that was opened must be the one that was checked.
         let opened = file.metadata().map_err(|source| MemberError::of(path, source))?;
         if (opened.dev(), opened.ino(), opened.rdev()) != (metadata.dev(), metadata.ino(), metadata.rdev()) {
-            return Err(MemberError::Busy { path: path.to_owned(), busy: MemberHolder::Replaced });
+            return Err(MemberError::Busy { path: path.to_owned(), holder: MemberHolder::Replaced });
         }
         let mut member = OpenMember::measure(path, file, is_direct, is_block_device)
             .map_err(|source| MemberError::of(path, source))?;
@@ -131,7 +131,7 @@ impl OpenMember {
                 }
             }
         }
-        self.leave_direct()
+        self.disable_direct_io()
     }
 
     /// Switches to blocks of this size, with which a volume was made. A file that was moved to a disk with larger blocks
@@ -144,13 +144,13 @@ impl OpenMember {
             return Ok(());
         }
         if self.is_block_device {
-            let (path, theirs) = (self.path.clone(), self.block_bytes);
-            return Err(MemberError::Block { path, theirs, ours: block_bytes });
+            let (path, disk_block) = (self.path.clone(), self.block_bytes);
+            return Err(MemberError::Block { path, disk_block, volume_block: block_bytes });
         }
-        self.leave_direct().map_err(|source| MemberError::of(&self.path, source))
+        self.disable_direct_io().map_err(|source| MemberError::of(&self.path, source))
     }
 
-    fn leave_direct(&mut self) -> io::Result<()> {
+    fn disable_direct_io(&mut self) -> io::Result<()> {
         let flags = rustix::fs::fcntl_getfl(&self.file)?;
         rustix::fs::fcntl_setfl(&self.file, flags - OFlags::DIRECT)?;
         (self.is_direct, self.block_bytes) = (false, SECTOR_BYTES);
@@ -169,7 +169,7 @@ impl OpenMember {
         let copies: Vec<io::Result<Buffer>> = offsets.map(|offset| self.read(offset, SUPERBLOCK_BYTES)).into();
         match superblock::newest(copies.iter().flatten().map(|copy| &copy[..])) {
             Err(SuperblockError::Foreign) if copies.iter().any(Result::is_err) => Err(SuperblockError::Damaged),
-            said => said,
+            result => result,
         }
     }
 
@@ -226,10 +226,10 @@ fn retry_while_holder_dies<T>(
     let begun = Instant::now();
     loop {
         match attempt() {
-            Err(MemberError::Busy { busy, .. }) if !busy.is_alive() && begun.elapsed() < patience => {
+            Err(MemberError::Busy { holder, .. }) if !holder.is_alive() && begun.elapsed() < patience => {
                 thread::sleep(Duration::from_millis(20));
             }
-            ended => return ended,
+            result => return result,
         }
     }
 }
@@ -246,7 +246,7 @@ fn open(path: &Path, access: Access, is_block_device: bool) -> Result<(File, boo
         opened => opened.map(|file| (file, true)),
     };
     opened.map_err(|source| match source.raw_os_error() {
-        Some(libc::EBUSY) => MemberError::Busy { path: path.to_owned(), busy: MemberHolder::Unknown },
+        Some(libc::EBUSY) => MemberError::Busy { path: path.to_owned(), holder: MemberHolder::Unknown },
         _ => MemberError::of(path, source),
     })
 }
@@ -261,7 +261,7 @@ fn lock_backing(path: &Path, number: u64, access: Access) -> Result<Option<File>
     let Some((backing, file)) = named.and_then(|backing| File::open(&backing).ok().map(|file| (backing, file))) else {
         return Ok(None);
     };
-    if !file.metadata().is_ok_and(|about| about.is_file()) {
+    if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
         return Ok(None); // a device, which the loop device has claimed
     }
     let access = if is_partition { Access::ReadOnly } else { access };
@@ -273,7 +273,7 @@ fn lock(path: &Path, locked: &Path, file: &File, access: Access) -> Result<(), M
     let holder = || busy::holder(locked);
     let locked = if access == Access::ReadOnly { file.try_lock_shared() } else { file.try_lock() };
     locked.map_err(|error| match error {
-        TryLockError::WouldBlock => MemberError::Busy { path: path.to_owned(), busy: holder() },
+        TryLockError::WouldBlock => MemberError::Busy { path: path.to_owned(), holder: holder() },
         TryLockError::Error(source) => MemberError::of(path, source),
     })
 }

@@ -42,7 +42,7 @@ fn volume(members: &[OpenMember]) -> Superblock {
 }
 
 #[test]
-fn what_cannot_be_a_member_is_refused_in_one_line() {
+fn a_path_that_cannot_be_a_member_is_refused_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.img");
     assert!(refused(&path, Access::ReadWrite).ends_with("a.img: no such file or device"));
@@ -51,7 +51,7 @@ fn what_cannot_be_a_member_is_refused_in_one_line() {
 }
 
 #[test]
-fn one_writer_or_some_readers_and_anybody_may_look() {
+fn a_member_has_one_writer_or_several_readers_and_any_inspectors() {
     let folder = tempfile::tempdir().unwrap();
     let path = image(&folder, "a.img", 1 << 20);
     let writer = OpenMember::open(&path, Access::ReadWrite).unwrap();
@@ -68,7 +68,7 @@ fn one_writer_or_some_readers_and_anybody_may_look() {
 }
 
 #[test]
-fn what_would_be_lost_is_told() {
+fn contents_that_would_be_lost_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let path = image(&folder, "a.img", 4 << 20);
     let contents = || OpenMember::open(&path, Access::Inspect).unwrap().contents().unwrap();
@@ -141,7 +141,7 @@ fn one_sound_copy_of_the_superblock_is_enough() {
 }
 
 #[test]
-fn nothing_grows() {
+fn a_write_past_the_end_fails_and_leaves_the_file_size() {
     let folder = tempfile::tempdir().unwrap();
     let path = image(&folder, "a.img", 1 << 20);
     let member = OpenMember::open(&path, Access::ReadWrite).unwrap();

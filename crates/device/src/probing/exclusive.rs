@@ -5,7 +5,7 @@
 //! all processes are checked, which only root outside of all containers can do. It remains a check at one moment: later
 //! programs, other hosts, targets in the kernel and raw commands to the disk are not noticed.
 
-use crate::member::{MemberHolder, found};
+use crate::member::{MemberHolder, find_holder};
 use crate::shown::shown;
 use crate::sysfs::DiskNode;
 use std::collections::BTreeSet;
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 /// The longest wait for a program that opens a file only for a moment: one that has just ended or was just started, an
 /// indexer. On a busy machine these take their time.
-const PASSING: Duration = Duration::from_secs(3);
+const LEASE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Why blocks are not rewritten.
 #[derive(Debug, thiserror::Error)]
@@ -42,12 +42,12 @@ pub enum RewriteRefusal {
         other: String,
     },
     /// The file or device below a loop device is in use.
-    #[error("has its bytes in {file}, which {busy}")]
+    #[error("has its bytes in {file}, which {holder}")]
     Below {
         /// The file or device.
         file: PathBuf,
         /// Its holder.
-        busy: MemberHolder,
+        holder: MemberHolder,
     },
     /// A program may write to it.
     #[error("is open for writing in process {pid} ({command}): end that first")]
@@ -114,7 +114,7 @@ impl KernelPlace {
             if !sees_all_processes() {
                 return Err(RewriteRefusal::Contained);
             }
-            place.look(metadata.rdev())?;
+            place.add_device(metadata.rdev())?;
             place.check()?;
         }
         Ok(place)
@@ -141,18 +141,18 @@ impl KernelPlace {
         if !self.is_block_device {
             return Ok(());
         }
-        let is_it = |about: &Metadata| {
-            let is_device = about.file_type().is_block_device() && self.devices.contains(&about.rdev());
-            is_device || self.files.contains(&(about.dev(), about.ino()))
+        let is_match = |metadata: &Metadata| {
+            let is_device = metadata.file_type().is_block_device() && self.devices.contains(&metadata.rdev());
+            is_device || self.files.contains(&(metadata.dev(), metadata.ino()))
         };
-        match writer(is_it)? {
+        match writer(is_match)? {
             Some(OtherWriter { pid, is_mapped: false }) => Err(RewriteRefusal::Writer { pid, command: command(pid) }),
             Some(OtherWriter { pid, is_mapped: true }) => Err(RewriteRefusal::Mapped { pid, command: command(pid) }),
             None => Ok(()),
         }
     }
 
-    fn look(&mut self, number: u64) -> Result<(), RewriteRefusal> {
+    fn add_device(&mut self, number: u64) -> Result<(), RewriteRefusal> {
         self.devices.insert(number);
         let (major, minor) = (libc::major(number), libc::minor(number));
         let Ok(folder) = fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")) else { return Ok(()) };
@@ -170,38 +170,38 @@ impl KernelPlace {
         if disk.attribute("queue/zoned").is_some_and(|kind| kind != "none") {
             return Err(RewriteRefusal::Zoned);
         }
-        self.look_below(&disk)
+        self.check_below(&disk)
     }
 
     /// Checks what lies below: the kernel guards devices below devices, but not what lies below a loop device.
-    fn look_below(&mut self, disk: &DiskNode) -> Result<(), RewriteRefusal> {
+    fn check_below(&mut self, disk: &DiskNode) -> Result<(), RewriteRefusal> {
         for below in children(&disk.folder().join("slaves")) {
             let dev = fs::read_to_string(disk.folder().join("slaves").join(below).join("dev")).unwrap_or_default();
             let numbers =
-                dev.trim().split_once(':').and_then(|(one, two)| Some((one.parse().ok()?, two.parse().ok()?)));
+                dev.trim().split_once(':').and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
             let below = numbers.and_then(|(major, minor)| DiskNode::of_device(major, minor).ok());
-            below.map_or(Ok(()), |below| self.look_below(&below))?;
+            below.map_or(Ok(()), |below| self.check_below(&below))?;
         }
         let Some(file) = disk.attribute("loop/backing_file").map(PathBuf::from) else { return Ok(()) };
-        let identity = |path: &Path| fs::metadata(path).ok().map(|about| (about.dev(), about.ino()));
-        let ours = identity(&file);
+        let identity = |path: &Path| fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()));
+        let backing_id = identity(&file);
         let twin = children(Path::new("/sys/block")).into_iter().filter(|name| *name != disk.name).find(|name| {
-            let theirs = fs::read_to_string(format!("/sys/block/{name}/loop/backing_file")).unwrap_or_default();
-            let theirs = Path::new(theirs.trim_end_matches('\n'));
-            theirs == file || (ours.is_some() && identity(theirs) == ours)
+            let other_backing = fs::read_to_string(format!("/sys/block/{name}/loop/backing_file")).unwrap_or_default();
+            let other_backing = Path::new(other_backing.trim_end_matches('\n'));
+            other_backing == file || (backing_id.is_some() && identity(other_backing) == backing_id)
         });
         if let Some(other) = twin {
             return Err(RewriteRefusal::Twin { file, other });
         }
-        let Ok(about) = fs::metadata(&file) else { return Ok(()) };
-        if !about.file_type().is_block_device() {
-            self.files.extend(ours);
+        let Ok(metadata) = fs::metadata(&file) else { return Ok(()) };
+        if !metadata.file_type().is_block_device() {
+            self.files.extend(backing_id);
             return Ok(());
         }
-        if let Some(busy) = found(&file, &about) {
-            return Err(RewriteRefusal::Below { file, busy });
+        if let Some(holder) = find_holder(&file, &metadata) {
+            return Err(RewriteRefusal::Below { file, holder });
         }
-        self.look(about.rdev())
+        self.add_device(metadata.rdev())
     }
 }
 
@@ -209,7 +209,7 @@ impl KernelPlace {
 /// (`PROC_PID_INIT_INO` of `linux/proc_ns.h`).
 fn sees_all_processes() -> bool {
     const FIRST_NAMESPACE: u64 = 0xEFFF_FFFC;
-    fs::metadata("/proc/self/ns/pid").is_ok_and(|about| about.ino() == FIRST_NAMESPACE)
+    fs::metadata("/proc/self/ns/pid").is_ok_and(|metadata| metadata.ino() == FIRST_NAMESPACE)
 }
 
 /// Another process that may write.
@@ -224,22 +224,22 @@ struct OtherWriter {
 ///
 /// # Errors
 /// [`RewriteRefusal::Unseen`].
-fn writer(is_it: impl Fn(&Metadata) -> bool) -> Result<Option<OtherWriter>, RewriteRefusal> {
+fn writer(is_match: impl Fn(&Metadata) -> bool) -> Result<Option<OtherWriter>, RewriteRefusal> {
     // If other users' processes are hidden, process 1 is.
     fs::read_dir("/proc/1/fd").map_err(|_| RewriteRefusal::Unseen)?;
     let pids = children(Path::new("/proc")).into_iter().filter_map(|name| name.parse::<u32>().ok());
     for pid in pids.filter(|pid| *pid != std::process::id()) {
         let folder = PathBuf::from(format!("/proc/{pid}"));
-        let has_it = || -> io::Result<Option<OtherWriter>> {
+        let find_open_or_mapped = || -> io::Result<Option<OtherWriter>> {
             // Each thread may have files of its own, and outlive the first.
             for thread in children(&folder.join("task")) {
-                if has_open(&folder.join("task").join(thread), &is_it)? {
+                if has_open(&folder.join("task").join(thread), &is_match)? {
                     return Ok(Some(OtherWriter { pid, is_mapped: false }));
                 }
             }
-            Ok(has_mapped(&folder, &is_it)?.then_some(OtherWriter { pid, is_mapped: true }))
+            Ok(has_mapped(&folder, &is_match)?.then_some(OtherWriter { pid, is_mapped: true }))
         };
-        match has_it() {
+        match find_open_or_mapped() {
             Ok(None) => (),
             Ok(writer) => return Ok(writer),
             // Process 1 may refuse even root. It does not write to disks.
@@ -256,15 +256,15 @@ fn writer(is_it: impl Fn(&Metadata) -> bool) -> Result<Option<OtherWriter>, Rewr
 ///
 /// # Errors
 /// When it has ended, or may not be inspected.
-fn has_open(folder: &Path, is_it: &impl Fn(&Metadata) -> bool) -> io::Result<bool> {
+fn has_open(folder: &Path, is_match: &impl Fn(&Metadata) -> bool) -> io::Result<bool> {
     /// The last two bits of a file's flags (`O_ACCMODE`); zero is read-only.
     const ACCESS: u32 = 3;
     for file in fs::read_dir(folder.join("fd"))?.flatten() {
-        if !looked_at(&file.path(), is_it)? {
+        if !link_matches(&file.path(), is_match)? {
             continue;
         }
-        let about = fs::read_to_string(folder.join("fdinfo").join(file.file_name())).unwrap_or_default();
-        let flags = about.lines().find_map(|line| line.strip_prefix("flags:"));
+        let fdinfo = fs::read_to_string(folder.join("fdinfo").join(file.file_name())).unwrap_or_default();
+        let flags = fdinfo.lines().find_map(|line| line.strip_prefix("flags:"));
         let flags = flags.and_then(|text| u32::from_str_radix(text.trim(), 8).ok());
         if flags.is_some_and(|flags| flags & ACCESS != 0) {
             return Ok(true);
@@ -278,10 +278,10 @@ fn has_open(folder: &Path, is_it: &impl Fn(&Metadata) -> bool) -> io::Result<boo
 ///
 /// # Errors
 /// When it has ended, or may not be inspected.
-fn has_mapped(folder: &Path, is_it: &impl Fn(&Metadata) -> bool) -> io::Result<bool> {
+fn has_mapped(folder: &Path, is_match: &impl Fn(&Metadata) -> bool) -> io::Result<bool> {
     let maps = fs::read(folder.join("maps"))?;
     for range in String::from_utf8_lossy(&maps).lines().filter_map(shared_range) {
-        if looked_at(&folder.join("map_files").join(range), is_it)? {
+        if link_matches(&folder.join("map_files").join(range), is_match)? {
             return Ok(true);
         }
     }
@@ -289,9 +289,9 @@ fn has_mapped(folder: &Path, is_it: &impl Fn(&Metadata) -> bool) -> io::Result<b
 }
 
 /// Whether the file is a matching one. One that does not exist any more is not.
-fn looked_at(link: &Path, is_it: &impl Fn(&Metadata) -> bool) -> io::Result<bool> {
+fn link_matches(link: &Path, is_match: &impl Fn(&Metadata) -> bool) -> io::Result<bool> {
     match fs::metadata(link) {
-        Ok(about) => Ok(is_it(&about)),
+        Ok(metadata) => Ok(is_match(&metadata)),
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Err(error),
         Err(_) => Ok(false),
     }
@@ -337,7 +337,7 @@ impl<'a> Lease<'a> {
             match control(file, libc::F_SETLEASE, libc::F_WRLCK as libc::c_int) {
                 Ok(()) => return Ok(Lease { file }),
                 Err(error) if error.raw_os_error() != Some(libc::EAGAIN) => return Err(RewriteRefusal::NoLease(error)),
-                Err(_) if begun.elapsed() < PASSING => thread::sleep(Duration::from_millis(10)),
+                Err(_) if begun.elapsed() < LEASE_TIMEOUT => thread::sleep(Duration::from_millis(10)),
                 Err(_) => return Err(RewriteRefusal::Open),
             }
         }
@@ -347,13 +347,13 @@ impl<'a> Lease<'a> {
 impl Lease<'_> {
     /// Whether a program waits for the file. The kernel lets it in after a while (`/proc/sys/fs/lease-break-time`: 45 s), so
     /// blocks that were read must not be rewritten for much longer.
-    pub fn is_wanted(&self) -> bool {
-        is_wanted(self.file)
+    pub fn has_waiter(&self) -> bool {
+        has_waiter(self.file)
     }
 }
 
 /// Whether a program waits for a file whose lease is kept as long as it is open.
-pub fn is_wanted(file: &File) -> bool {
+pub fn has_waiter(file: &File) -> bool {
     // SAFETY: the command takes nothing and touches no memory; the descriptor is open.
     let kind = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETLEASE) };
     kind != libc::F_WRLCK as libc::c_int
@@ -378,7 +378,7 @@ mod tests {
     use std::process::{Command, Stdio};
 
     #[test]
-    fn a_file_that_anybody_has_open_is_not_held() {
+    fn no_lease_is_granted_on_a_file_that_is_open_elsewhere() {
         let file = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let place = KernelPlace::new(&file.as_file().metadata().unwrap()).unwrap();
         let lease = place.hold(file.as_file()).unwrap();
@@ -391,37 +391,37 @@ mod tests {
     }
 
     #[test]
-    fn whoever_comes_later_waits_and_is_seen() {
+    fn a_program_that_opens_a_leased_file_waits_and_is_seen() {
         let file = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let place = KernelPlace::new(&file.as_file().metadata().unwrap()).unwrap();
         let lease = place.hold(file.as_file()).unwrap().expect("a file's");
-        assert!(!lease.is_wanted());
+        assert!(!lease.has_waiter());
         let path = file.path().to_owned();
-        let comer = thread::spawn(move || File::open(path).map(drop));
-        while !lease.is_wanted() {
+        let opener = thread::spawn(move || File::open(path).map(drop));
+        while !lease.has_waiter() {
             thread::yield_now();
         }
         drop(lease);
-        comer.join().unwrap().unwrap();
+        opener.join().unwrap().unwrap();
     }
 
     #[test]
     fn another_process_that_may_write_is_found() {
         let file = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
-        let about = file.as_file().metadata().unwrap();
-        let is_it = |other: &Metadata| (other.dev(), other.ino()) == (about.dev(), about.ino());
-        if matches!(writer(is_it), Err(RewriteRefusal::Unseen)) {
+        let metadata = file.as_file().metadata().unwrap();
+        let is_match = |other: &Metadata| (other.dev(), other.ino()) == (metadata.dev(), metadata.ino());
+        if matches!(writer(is_match), Err(RewriteRefusal::Unseen)) {
             return eprintln!("SKIPPED: only root sees what all programs have open");
         }
         // Several checks: children of other tests share the files that are open here until they execute their programs.
-        let is_seen = |wanted: Option<OtherWriter>| (0..100).any(|_| writer(is_it).unwrap() == wanted);
+        let is_seen = |wanted: Option<OtherWriter>| (0..100).any(|_| writer(is_match).unwrap() == wanted);
         assert!(is_seen(None), "we do not count");
         for (flags, is_found) in [("<", false), ("<>", true)] {
             let script = format!("exec 3{flags}'{}'; echo open >&2; exec cat", file.path().display());
             let mut child =
                 Command::new("sh").args(["-c", &script]).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-            let mut said = [0; 5];
-            std::io::Read::read_exact(child.stderr.as_mut().unwrap(), &mut said).unwrap();
+            let mut ready = [0; 5];
+            std::io::Read::read_exact(child.stderr.as_mut().unwrap(), &mut ready).unwrap();
             let is_right = is_seen(is_found.then_some(OtherWriter { pid: child.id(), is_mapped: false }));
             child.kill().unwrap();
             child.wait().unwrap();
@@ -431,32 +431,32 @@ mod tests {
 
     /// A process may write to what it has mapped, even after it closed the file.
     #[test]
-    fn another_process_that_has_it_mapped_is_found() {
+    fn another_process_that_has_the_file_mapped_is_found() {
         const SCRIPT: &str = "import ctypes, os, sys\nfd = os.open(sys.argv[1], os.O_RDWR)\n\
             mmap = ctypes.CDLL(None).mmap\nmmap.argtypes = [ctypes.c_long] * 6\nmmap(0, 4096, 3, 1, fd, 0)\n\
             os.close(fd)\nos.write(2, b'held!')\nsys.stdin.read()\n";
         let file = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         file.as_file().set_len(4096).unwrap();
-        let about = file.as_file().metadata().unwrap();
-        let is_it = |other: &Metadata| (other.dev(), other.ino()) == (about.dev(), about.ino());
-        if matches!(writer(is_it), Err(RewriteRefusal::Unseen)) {
+        let metadata = file.as_file().metadata().unwrap();
+        let is_match = |other: &Metadata| (other.dev(), other.ino()) == (metadata.dev(), metadata.ino());
+        if matches!(writer(is_match), Err(RewriteRefusal::Unseen)) {
             return eprintln!("SKIPPED: only root sees what all programs have mapped");
         }
         let mut python = Command::new("python3");
         python.args(["-c", SCRIPT]).arg(file.path()).stdin(Stdio::piped()).stderr(Stdio::piped());
         let python = python.spawn();
         let Ok(mut child) = python else { return eprintln!("SKIPPED: no python3") };
-        let mut said = [0; 5];
-        std::io::Read::read_exact(child.stderr.as_mut().unwrap(), &mut said).unwrap();
+        let mut ready = [0; 5];
+        std::io::Read::read_exact(child.stderr.as_mut().unwrap(), &mut ready).unwrap();
         let holder = Some(OtherWriter { pid: child.id(), is_mapped: true });
-        let is_seen = (0..100).any(|_| writer(is_it).unwrap() == holder);
+        let is_seen = (0..100).any(|_| writer(is_match).unwrap() == holder);
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(is_seen, "{holder:?}");
     }
 
     #[test]
-    fn shared_mappings_of_files_are_told_from_others() {
+    fn shared_file_mappings_are_distinguished_from_other_mappings() {
         for (line, range) in [
             ("00400000-00452000 rw-s 00000000 00:05 310 /dev/sdb", Some("400000-452000")),
             ("7f01a000-7f02a000 r--s 00001000 fd:01 1177 /a file (deleted)", Some("7f01a000-7f02a000")),

@@ -102,7 +102,7 @@ pub enum ProbingError {
     },
     /// The disk failed while blocks were being rewritten, and these may have lost their contents.
     #[error(
-        "{path}: {why}: {} blocks, the first at byte {}, were being rewritten, and may not hold what they held",
+        "{path}: {reason}: {} blocks, the first at byte {}, were being rewritten, and may not hold what they held",
         .blocks.len(),
         .blocks[0].0
     )]
@@ -110,7 +110,7 @@ pub enum ProbingError {
         /// Path, as the user gave it.
         path: PathBuf,
         /// The reason, for people.
-        why: String,
+        reason: String,
         /// Their offsets and former contents: at least one.
         blocks: Vec<Block>,
     },
@@ -147,11 +147,11 @@ impl ProbedSubject {
         let (disk, is_block_device, mut file) = (target.disk, target.is_block_device, target.file);
         let mut place = None;
         if allow_writes {
-            let about = file.metadata().map_err(|source| ProbingError::Io { path: path.to_owned(), source })?;
+            let metadata = file.metadata().map_err(|source| ProbingError::Io { path: path.to_owned(), source })?;
             let shared = |shared| ProbingError::Shared { path: path.to_owned(), shared };
-            let found = KernelPlace::new(&about).map_err(shared)?;
+            let found = KernelPlace::new(&metadata).map_err(shared)?;
             let member = OpenMember::open(path, Access::ReadWrite)?;
-            file = writable(path, member, &about, &mut device)?;
+            file = writable(path, member, &metadata, &mut device)?;
             // Checked now already, so that a refusal does not come after an hour.
             found.hold(&file).map_err(shared)?;
             place = Some(found);
@@ -218,8 +218,8 @@ impl ProbedSubject {
         assert!(batch.requests.iter().all(is_inside), "a file would grow");
         let is_stopped = || stop.load(Ordering::Relaxed);
         if batch.requests.iter().all(|request| request.kind == ProbeAccess::Read) {
-            let none: Vec<Option<Buffer>> = batch.requests.iter().map(|_| None).collect();
-            return self.run(&batch.requests, &none, Nanos::ZERO, &is_stopped);
+            let no_contents: Vec<Option<Buffer>> = batch.requests.iter().map(|_| None).collect();
+            return self.run(&batch.requests, &no_contents, Nanos::ZERO, &is_stopped);
         }
         let Some(place) = self.place.clone() else {
             let source = io::Error::new(io::ErrorKind::PermissionDenied, "writes were not allowed");
@@ -229,20 +229,20 @@ impl ProbedSubject {
         let file = self.file.clone();
         let lease = place.hold(file.file()).map_err(|shared| ProbingError::Taken { path: path.clone(), shared })?;
         // The kernel soon lets in a program that waits for the file, so nothing is written from then on.
-        let is_wanted = || lease.as_ref().is_some_and(Lease::is_wanted);
-        let answers = self.rewrite(batch, &|| is_stopped() || is_wanted());
-        let is_wanted = is_wanted();
+        let has_waiter = || lease.as_ref().is_some_and(Lease::has_waiter);
+        let answers = self.rewrite(batch, &|| is_stopped() || has_waiter());
+        let has_waiter = has_waiter();
         if self.runner.is_busy() {
             // Writes in flight may still reach the file: no program is let in before they have ended.
             std::mem::forget(lease);
         }
         // Whether it succeeded or not, another program may have come meanwhile.
-        let comer = place.check().err();
+        let late_refusal = place.check().err();
         let answers = answers?;
-        if let Some(shared) = comer {
-            return Err(ProbingError::Came { path, shared });
+        if let Some(refusal) = late_refusal {
+            return Err(ProbingError::Came { path, shared: refusal });
         }
-        if answers.is_none() && is_wanted {
+        if answers.is_none() && has_waiter {
             return Err(ProbingError::Taken { path, shared: RewriteRefusal::Open });
         }
         Ok(answers)
@@ -254,9 +254,9 @@ impl ProbedSubject {
         let mut all = Answers::default();
         let mut rest = &batch.requests[..];
         while !rest.is_empty() {
-            let (piece, behind) = rest.split_at(piece_len(rest));
-            rest = behind;
-            let held = self.runner.hold(piece, is_cut).map_err(|trouble| self.error_of(trouble))?;
+            let (piece, remainder) = rest.split_at(piece_len(rest));
+            rest = remainder;
+            let held = self.runner.read_twice(piece, is_cut).map_err(|trouble| self.error_of(trouble))?;
             let Some(held) = held else { return Ok(None) };
             let Some(answers) = self.run(piece, &held, all.makespan(), is_cut)? else { return Ok(None) };
             all.is_disturbed |= answers.is_disturbed;
@@ -274,10 +274,10 @@ impl ProbedSubject {
         is_stopped: &dyn Fn() -> bool,
     ) -> Result<Option<Answers>, ProbingError> {
         let served_before = self.served();
-        let ran = self.runner.run(piece, held, begun, is_stopped);
-        let Some(timings) = ran.map_err(|trouble| self.error_of(trouble))? else { return Ok(None) };
-        let foreign = self.served().zip(served_before).map(|(after, before)| after.saturating_sub(before));
-        let is_disturbed = foreign.is_some_and(|served| served > self.pieces(piece));
+        let result = self.runner.run(piece, held, begun, is_stopped);
+        let Some(timings) = result.map_err(|trouble| self.error_of(trouble))? else { return Ok(None) };
+        let served_meanwhile = self.served().zip(served_before).map(|(after, before)| after.saturating_sub(before));
+        let is_disturbed = served_meanwhile.is_some_and(|served| served > self.pieces(piece));
         Ok(Some(Answers { timings, is_disturbed }))
     }
 
@@ -285,7 +285,7 @@ impl ProbedSubject {
         match trouble {
             Trouble::Io(source) => self.io_error(source),
             Trouble::Changing(offset) => ProbingError::Changing { path: self.path.clone(), offset },
-            Trouble::Lost { why, blocks } => ProbingError::Lost { path: self.path.clone(), why, blocks },
+            Trouble::Lost { reason, blocks } => ProbingError::Lost { path: self.path.clone(), reason, blocks },
         }
     }
 
@@ -323,13 +323,13 @@ fn piece_len(requests: &[ProbeRequest]) -> usize {
 fn writable(
     path: &Path,
     member: OpenMember,
-    about: &fs::Metadata,
+    metadata: &fs::Metadata,
     device: &mut ProbedDevice,
 ) -> Result<fs::File, ProbingError> {
-    let identity = |about: &fs::Metadata| (about.dev(), about.ino(), about.rdev());
+    let identity = |metadata: &fs::Metadata| (metadata.dev(), metadata.ino(), metadata.rdev());
     let opened = member.file.metadata().map_err(|source| ProbingError::Io { path: path.to_owned(), source })?;
-    if identity(&opened) != identity(about) {
-        return Err(MemberError::Busy { path: path.to_owned(), busy: MemberHolder::Replaced }.into());
+    if identity(&opened) != identity(metadata) {
+        return Err(MemberError::Busy { path: path.to_owned(), holder: MemberHolder::Replaced }.into());
     }
     if !member.is_direct {
         return Err(ProbingError::Cached { path: path.to_owned() });
@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_not_written() {
+    fn a_block_that_cannot_be_read_is_not_written() {
         let file = image();
         let mut subject = ProbedSubject::open(&file, true).unwrap();
         fs::OpenOptions::new().write(true).open(&file).unwrap().set_len(8192).unwrap();
@@ -451,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_that_fails_ends_it_and_what_was_there_is_looked_at() {
+    fn a_failed_write_ends_the_batch_and_the_old_contents_are_checked() {
         let file = image();
         let before = fs::read(&file).unwrap();
         let mut subject = ProbedSubject::open(&file, true).unwrap();
@@ -462,8 +462,8 @@ mod tests {
         let error = subject.rewrite(&ProbeBatch { requests }, &|| false).unwrap_err();
         assert!(error.to_string().contains("failed; all blocks hold what they held"), "{error}");
         // If the block had not kept its contents:
-        let others = vec![(4096, vec![0; 4096]), (8192, vec![0; 4096])];
-        assert_eq!(subject.runner.put_back(others.clone()), others);
+        let old_blocks = vec![(4096, vec![0; 4096]), (8192, vec![0; 4096])];
+        assert_eq!(subject.runner.put_back(old_blocks.clone()), old_blocks);
         assert!(fs::read(&file).unwrap() == before);
     }
 
@@ -497,7 +497,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stop_cuts_a_batch_short_and_tells_nothing_of_it() {
+    fn a_stop_cuts_a_batch_short_and_yields_no_results() {
         let file = image();
         let mut subject = ProbedSubject::open(&file, true).unwrap();
         for requests in [vec![rewrite(0, 4096)], vec![ProbeRequest::read(0, 4096)]] {

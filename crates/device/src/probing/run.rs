@@ -26,7 +26,7 @@ pub enum Trouble {
     /// These blocks may have lost their contents.
     Lost {
         /// The reason, for people.
-        why: String,
+        reason: String,
         /// At least one.
         blocks: Vec<Block>,
     },
@@ -39,7 +39,7 @@ impl From<io::Error> for Trouble {
 }
 
 /// Progress of a piece.
-struct Course {
+struct PieceProgress {
     /// The number of its first request.
     first: Number,
     /// The time of the batch at which the piece begins.
@@ -80,31 +80,32 @@ impl<R: ProbeRequests> Runner<R> {
         begun: Nanos,
         is_stopped: &dyn Fn() -> bool,
     ) -> Result<Option<Vec<RequestTiming>>, Trouble> {
-        let mut course = Course { first: self.numbers(piece.len()), begun, ends: Vec::with_capacity(piece.len()) };
-        let ended = self.issue(piece, held, is_stopped, &mut course);
-        let of = |is_such: fn(&Option<RequestTiming>) -> bool| -> Vec<Block> {
+        let mut progress =
+            PieceProgress { first: self.numbers(piece.len()), begun, ends: Vec::with_capacity(piece.len()) };
+        let ended = self.issue(piece, held, is_stopped, &mut progress);
+        let blocks_where = |is_selected: fn(&Option<RequestTiming>) -> bool| -> Vec<Block> {
             // Reads have no held contents.
-            let all = piece.iter().zip(held).zip(&course.ends).filter(|(_, (_, end))| is_such(end));
+            let all = piece.iter().zip(held).zip(&progress.ends).filter(|(_, (_, end))| is_selected(end));
             all.filter_map(|((request, held), _)| Some((request.offset, held.as_ref()?.to_vec()))).collect()
         };
-        let failed = of(|end| end.is_some_and(|timing| timing.is_failed));
-        let mut lost = of(Option::is_none);
+        let failed = blocks_where(|end| end.is_some_and(|timing| timing.is_failed));
+        let mut lost = blocks_where(Option::is_none);
         let first_failed = failed.first().map(|(offset, _)| *offset);
         lost.extend(self.put_back(failed));
         if !lost.is_empty() {
-            let why = match (ended, first_failed) {
+            let reason = match (ended, first_failed) {
                 (Err(error), _) => error.to_string(),
                 (Ok(()), at) => format!("writing at byte {} failed", at.unwrap_or(lost[0].0)),
             };
-            return Err(Trouble::Lost { why, blocks: lost });
+            return Err(Trouble::Lost { reason, blocks: lost });
         }
         ended?;
         if let Some(at) = first_failed {
-            let what =
+            let message =
                 format!("a write at byte {at} failed; all blocks hold what they held, and nothing more is written");
-            return Err(io::Error::other(what).into());
+            return Err(io::Error::other(message).into());
         }
-        let timings: Vec<RequestTiming> = course.ends.into_iter().map_while(|(_, end)| end).collect();
+        let timings: Vec<RequestTiming> = progress.ends.into_iter().map_while(|(_, end)| end).collect();
         Ok((timings.len() == piece.len()).then_some(timings))
     }
 
@@ -117,22 +118,23 @@ impl<R: ProbeRequests> Runner<R> {
         piece: &[ProbeRequest],
         held: &[Option<Buffer>],
         is_stopped: &dyn Fn() -> bool,
-        course: &mut Course,
+        progress: &mut PieceProgress,
     ) -> io::Result<()> {
-        let (start, begun) = (clock::now(), course.begun);
+        let (start, begun) = (clock::now(), progress.begun);
         let since_start = || begun.saturating_add(clock::now().since(start));
         let (mut ended, mut has_failed) = (0, false);
         while ended < piece.len() {
             let elapsed = since_start();
             let is_cut = is_stopped() || has_failed;
-            if is_cut && ended == course.ends.len() {
+            if is_cut && ended == progress.ends.len() {
                 break;
             }
             let is_due = |request: &&ProbeRequest| request.at <= elapsed && !is_cut;
-            while let Some(request) = piece.get(course.ends.len()).filter(is_due).filter(|_| self.requests.room() > 0) {
-                let index = course.ends.len();
-                let number = course.first + index as Number;
-                course.ends.push((since_start(), None));
+            while let Some(request) = piece.get(progress.ends.len()).filter(is_due).filter(|_| self.requests.room() > 0)
+            {
+                let index = progress.ends.len();
+                let number = progress.first + index as Number;
+                progress.ends.push((since_start(), None));
                 match request.kind {
                     ProbeAccess::Read => {
                         self.requests.read(number, request.offset, Buffer::zeroed(request.len as usize));
@@ -144,20 +146,20 @@ impl<R: ProbeRequests> Runner<R> {
                     }
                 }
             }
-            let coming = piece.get(course.ends.len()).filter(|request| !is_cut && request.at > elapsed);
-            let patience = coming.map_or(self.patience, |request| request.at.since(since_start()));
+            let upcoming = piece.get(progress.ends.len()).filter(|request| !is_cut && request.at > elapsed);
+            let patience = upcoming.map_or(self.patience, |request| request.at.since(since_start()));
             self.requests.wait(patience)?;
             let now = since_start();
             let before = ended;
             while let Some(ProbeCompletion { number, result, .. }) = self.requests.poll() {
                 // A completion of an earlier piece comes too late to prove anything.
-                let Some(index) = number.checked_sub(course.first).map(|index| index as usize) else { continue };
-                let issued = course.ends[index].0;
-                course.ends[index].1 = Some(RequestTiming { issued, done: now, is_failed: result.is_err() });
+                let Some(index) = number.checked_sub(progress.first).map(|index| index as usize) else { continue };
+                let issued = progress.ends[index].0;
+                progress.ends[index].1 = Some(RequestTiming { issued, done: now, is_failed: result.is_err() });
                 has_failed |= result.is_err() && piece[index].kind == ProbeAccess::Rewrite;
                 ended += 1;
             }
-            if ended == before && coming.is_none() && now.since(elapsed) >= self.patience {
+            if ended == before && upcoming.is_none() && now.since(elapsed) >= self.patience {
                 return Err(self.overdue("a request"));
             }
         }
@@ -169,14 +171,14 @@ impl<R: ProbeRequests> Runner<R> {
     ///
     /// # Errors
     /// When a block cannot be read, a request does not end, or contents change.
-    pub fn hold(
+    pub fn read_twice(
         &mut self,
         piece: &[ProbeRequest],
         is_stopped: &dyn Fn() -> bool,
     ) -> Result<Option<Vec<Option<Buffer>>>, Trouble> {
         let Some(held) = self.read(piece, is_stopped)? else { return Ok(None) };
         let Some(again) = self.read(piece, is_stopped)? else { return Ok(None) };
-        match held.iter().zip(&again).position(|(one, other)| one.as_deref() != other.as_deref()) {
+        match held.iter().zip(&again).position(|(first, second)| first.as_deref() != second.as_deref()) {
             Some(index) => Err(Trouble::Changing(piece[index].offset)),
             None => Ok(Some(held)),
         }
@@ -193,37 +195,37 @@ impl<R: ProbeRequests> Runner<R> {
         let rewrites = piece.iter().enumerate().filter(|(_, request)| request.kind == ProbeAccess::Rewrite);
         let mut rewrites = rewrites.peekable();
         let mut fault: Option<(u64, DiskFault)> = None;
-        let mut flying = 0;
+        let mut in_flight = 0;
         loop {
             let is_cut = fault.is_some() || is_stopped();
             let has_room = self.requests.room() > 0;
-            while let Some((index, request)) = rewrites.next_if(|_| !is_cut && has_room && flying < READS_AHEAD) {
+            while let Some((index, request)) = rewrites.next_if(|_| !is_cut && has_room && in_flight < READS_AHEAD) {
                 let number = first + index as Number;
                 self.requests.read(number, request.offset, Buffer::zeroed(request.len as usize));
-                flying += 1;
+                in_flight += 1;
             }
-            if flying == 0 {
+            if in_flight == 0 {
                 break;
             }
             let begun = clock::now();
             self.requests.wait(self.patience)?;
-            let before = flying;
+            let before = in_flight;
             while let Some(ProbeCompletion { number, buffer, result }) = self.requests.poll() {
                 let Some(index) = number.checked_sub(first).map(|index| index as usize) else { continue };
-                flying -= 1;
+                in_flight -= 1;
                 match result {
                     Ok(()) => held[index] = buffer,
-                    Err(why) => fault = Some((piece[index].offset, why)),
+                    Err(error) => fault = Some((piece[index].offset, error)),
                 }
             }
-            if flying == before && clock::now().since(begun) >= self.patience {
+            if in_flight == before && clock::now().since(begun) >= self.patience {
                 return Err(self.overdue("a read"));
             }
         }
         if let Some((offset, fault)) = fault {
             // A block that cannot be read is not written, nor is any other of this batch.
-            let what = format!("byte {offset} cannot be read ({fault:?}), so nothing more is rewritten");
-            return Err(io::Error::other(what));
+            let message = format!("byte {offset} cannot be read ({fault:?}), so nothing more is rewritten");
+            return Err(io::Error::other(message));
         }
         Ok(rewrites.peek().is_none().then_some(held))
     }
@@ -232,17 +234,17 @@ impl<R: ProbeRequests> Runner<R> {
     /// contents are not proven to be as before.
     pub fn put_back(&mut self, failed: Vec<Block>) -> Vec<Block> {
         let mut lost = Vec::new();
-        let mut answers = true;
+        let mut does_answer = true;
         for (offset, held) in failed {
             let mut is_back = false;
             for _ in 0..PUT_BACK_TRIES {
-                if is_back || !answers {
+                if is_back || !does_answer {
                     break;
                 }
-                match self.is_put_back(offset, &held) {
-                    Ok(is_there) => is_back = is_there,
+                match self.write_and_check(offset, &held) {
+                    Ok(was_written) => is_back = was_written,
                     // The device does not answer, so the other blocks are not tried.
-                    Err(_) => answers = false,
+                    Err(_) => does_answer = false,
                 }
             }
             if !is_back {
@@ -256,19 +258,19 @@ impl<R: ProbeRequests> Runner<R> {
     ///
     /// # Errors
     /// When a request does not end.
-    fn is_put_back(&mut self, offset: u64, held: &[u8]) -> io::Result<bool> {
+    fn write_and_check(&mut self, offset: u64, held: &[u8]) -> io::Result<bool> {
         let number = self.numbers(1);
         self.requests.write(number, offset, Buffer::copy_of(held));
         // Whether it failed or not, the read shows what is there.
-        self.answer_to(number)?;
+        self.wait_for(number)?;
         let number = self.numbers(1);
         self.requests.read(number, offset, Buffer::zeroed(held.len()));
-        let ProbeCompletion { buffer, result, .. } = self.answer_to(number)?;
+        let ProbeCompletion { buffer, result, .. } = self.wait_for(number)?;
         Ok(result.is_ok() && buffer.is_some_and(|read| read[..] == *held))
     }
 
     /// Waits for this request. Other completions come too late.
-    fn answer_to(&mut self, number: Number) -> io::Result<ProbeCompletion> {
+    fn wait_for(&mut self, number: Number) -> io::Result<ProbeCompletion> {
         let begun = clock::now();
         loop {
             while let Some(answer) = self.requests.poll() {
@@ -291,9 +293,9 @@ impl<R: ProbeRequests> Runner<R> {
         first
     }
 
-    fn overdue(&self, what: &str) -> io::Error {
-        let what = format!("{what} did not come back within {} s", self.patience.as_secs_f64());
-        io::Error::new(io::ErrorKind::TimedOut, what)
+    fn overdue(&self, request: &str) -> io::Error {
+        let message = format!("{request} did not come back within {} s", self.patience.as_secs_f64());
+        io::Error::new(io::ErrorKind::TimedOut, message)
     }
 }
 
@@ -402,30 +404,30 @@ mod tests {
 
     fn rewritten(runner: &mut Runner<Disk>, count: usize) -> Result<Option<Vec<RequestTiming>>, Trouble> {
         let piece = rewrites(count);
-        let held = runner.hold(&piece, &|| false)?.expect("nobody stops it");
+        let held = runner.read_twice(&piece, &|| false)?.expect("nobody stops it");
         runner.run(&piece, &held, Nanos::ZERO, &|| false)
     }
 
     fn lost(trouble: Trouble) -> (String, Vec<Block>) {
         match trouble {
-            Trouble::Lost { why, blocks } => (why, blocks),
+            Trouble::Lost { reason, blocks } => (reason, blocks),
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
-    fn what_failed_and_what_did_not_come_back_is_all_told() {
+    fn blocks_of_failed_and_of_unfinished_writes_are_all_reported_lost() {
         // The first write is torn, and so are all attempts to put it back; the second hangs meanwhile.
         let mut runner = Disk::new(&[Fate::Torn, Fate::Hangs, Fate::Torn]).runner();
-        let (why, mut blocks) = lost(rewritten(&mut runner, 2).unwrap_err());
-        assert!(why.contains("did not come back"), "{why}");
+        let (reason, mut blocks) = lost(rewritten(&mut runner, 2).unwrap_err());
+        assert!(reason.contains("did not come back"), "{reason}");
         blocks.sort();
         assert_eq!(blocks, [(0, vec![1; BLOCK]), (BLOCK as u64, vec![2; BLOCK])]);
         assert!(runner.is_busy());
     }
 
     #[test]
-    fn what_can_be_put_back_is_not_lost_though_another_hangs() {
+    fn a_block_that_is_put_back_is_not_lost_though_another_write_hangs() {
         let mut runner = Disk::new(&[Fate::Torn, Fate::Hangs, Fate::Done]).runner();
         let (_, blocks) = lost(rewritten(&mut runner, 2).unwrap_err());
         assert_eq!(blocks, [(BLOCK as u64, vec![2; BLOCK])]);
@@ -433,28 +435,28 @@ mod tests {
     }
 
     #[test]
-    fn when_nothing_will_end_any_more_all_that_was_under_way_is_told() {
+    fn when_the_ring_breaks_all_blocks_in_flight_are_reported_lost() {
         let mut disk = Disk::new(&[Fate::Hangs]);
         disk.breaks_after = 3;
-        let (why, blocks) = lost(rewritten(&mut disk.runner(), 3).unwrap_err());
-        assert_eq!((why.as_str(), blocks.len()), ("the ring broke", 3));
+        let (reason, blocks) = lost(rewritten(&mut disk.runner(), 3).unwrap_err());
+        assert_eq!((reason.as_str(), blocks.len()), ("the ring broke", 3));
     }
 
     #[test]
     fn a_late_answer_proves_nothing() {
         // The first write is torn; the repeated writes end late: each just before the completion of the next request.
         let mut runner = Disk::new(&[Fate::Torn, Fate::Late]).runner();
-        let (why, blocks) = lost(rewritten(&mut runner, 1).unwrap_err());
-        assert!(why.contains("writing at byte 0 failed"), "{why}");
+        let (reason, blocks) = lost(rewritten(&mut runner, 1).unwrap_err());
+        assert!(reason.contains("writing at byte 0 failed"), "{reason}");
         assert_eq!(blocks, [(0, vec![1; BLOCK])]);
         assert_eq!(runner.requests.bytes[0], 0xee, "it is not there");
         // Nor is it taken for the completion of the next request.
-        let held = runner.hold(&rewrites(2), &|| false).unwrap().unwrap();
+        let held = runner.read_twice(&rewrites(2), &|| false).unwrap().unwrap();
         assert_eq!((held[0].as_ref().unwrap()[0], held[1].as_ref().unwrap()[0]), (0xee, 2));
     }
 
     #[test]
-    fn what_fails_once_is_put_back_and_ends_it() {
+    fn a_write_that_fails_once_is_repeated_and_ends_the_run() {
         let mut runner = Disk::new(&[Fate::Done, Fate::Torn, Fate::Done]).runner();
         let Trouble::Io(error) = rewritten(&mut runner, 3).unwrap_err() else { panic!("nothing is lost") };
         assert!(error.to_string().contains("byte 512 failed; all blocks hold what they held"), "{error}");
@@ -462,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_while_it_is_read_is_not_written() {
+    fn a_block_that_changes_between_two_reads_is_not_written() {
         let mut disk = Disk::new(&[Fate::Done]);
         disk.is_shared = true;
         let mut runner = disk.runner();

@@ -25,7 +25,7 @@ pub mod feature {
     /// The server copies the data, to and from the character device.
     pub const USER_COPY: u64 = 1 << 7;
     /// The features of every device that is made here.
-    pub const OURS: u64 = USER_RECOVERY | USER_RECOVERY_REISSUE | USER_COPY;
+    pub const REQUIRED: u64 = USER_RECOVERY | USER_RECOVERY_REISSUE | USER_COPY;
 }
 
 /// Flags in a device's attributes (`UBLK_ATTR_`).
@@ -36,25 +36,25 @@ mod attribute {
 }
 
 /// The number of a command, as of an ioctl: direction of data, length of the argument, 'u', its number.
-const fn command(ways: u32, bytes: u32, number: u32) -> u32 {
-    ways << 30 | bytes << 16 | (b'u' as u32) << 8 | number
+const fn command(direction: u32, bytes: u32, number: u32) -> u32 {
+    direction << 30 | bytes << 16 | (b'u' as u32) << 8 | number
 }
-const fn asking(number: u32) -> u32 {
+const fn read_command(number: u32) -> u32 {
     command(2, 32, number)
 }
-const fn doing(number: u32) -> u32 {
+const fn read_write_command(number: u32) -> u32 {
     command(3, 32, number)
 }
 
-pub const GET_DEVICE: u32 = asking(0x02);
-pub const ADD_DEVICE: u32 = doing(0x04);
-pub const DELETE_DEVICE: u32 = doing(0x05);
-pub const START_DEVICE: u32 = doing(0x06);
-pub const STOP_DEVICE: u32 = doing(0x07);
-pub const SET_PARAMETERS: u32 = doing(0x08);
-pub const START_RECOVERY: u32 = doing(0x10);
-pub const END_RECOVERY: u32 = doing(0x11);
-pub const GET_FEATURES: u32 = asking(0x13);
+pub const GET_DEVICE: u32 = read_command(0x02);
+pub const ADD_DEVICE: u32 = read_write_command(0x04);
+pub const DELETE_DEVICE: u32 = read_write_command(0x05);
+pub const START_DEVICE: u32 = read_write_command(0x06);
+pub const STOP_DEVICE: u32 = read_write_command(0x07);
+pub const SET_PARAMETERS: u32 = read_write_command(0x08);
+pub const START_RECOVERY: u32 = read_write_command(0x10);
+pub const END_RECOVERY: u32 = read_write_command(0x11);
+pub const GET_FEATURES: u32 = read_command(0x13);
 /// To a device's queue: fetches the next request.
 pub const FETCH: u32 = command(3, 16, 0x20);
 /// To a device's queue: reports the end of a request, and fetches the next one.
@@ -262,7 +262,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_are_numbered_as_the_header_says() {
+    fn command_numbers_match_the_kernels_header() {
         // What a C compiler makes of UBLK_U_CMD_ADD_DEV, _GET_DEV_INFO, UBLK_U_IO_FETCH_REQ and _COMMIT_AND_FETCH_REQ.
         assert_eq!(
             [ADD_DEVICE, GET_DEVICE, FETCH, COMMIT_AND_FETCH],
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_description_comes_back_as_it_went() {
+    fn a_description_is_decoded_as_it_was_encoded() {
         let info = UblkInfo {
             number: 7,
             state: UblkState::Dead,
@@ -280,7 +280,7 @@ mod tests {
             depth: 128,
             request_bytes_max: 1 << 19,
             server: -1,
-            features: feature::OURS,
+            features: feature::REQUIRED,
             mark: 0x0123_4567_89ab_cdef,
         };
         let mut bytes = info.to_bytes();
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_are_in_sectors_there_and_in_bytes_here() {
+    fn requests_are_converted_from_sectors_to_bytes() {
         let mut bytes = [0; REQUEST_BYTES];
         put(&mut bytes, 0, (1u32 | 1 << 13).to_ne_bytes());
         put(&mut bytes, 4, 8u32.to_ne_bytes());

@@ -32,7 +32,7 @@ impl UblkControl {
             IoUring::builder().build(2).map_err(|source| UblkError::Refused { what: "io_uring".into(), source })?;
         let mut control = UblkControl { file, ring };
         let features = control.features().map_err(|_| UblkError::TooOld)?; // this command exists since Linux 6.5 only
-        if features & feature::OURS != feature::OURS {
+        if features & feature::REQUIRED != feature::REQUIRED {
             return Err(UblkError::TooOld);
         }
         Ok(control)
@@ -54,39 +54,39 @@ impl UblkControl {
     /// The driver's description of a device.
     pub fn device(&mut self, number: u32) -> io::Result<UblkInfo> {
         let mut bytes = [0; INFO_BYTES];
-        self.ask(abi::GET_DEVICE, number, &mut bytes)?;
+        self.send_with_memory(abi::GET_DEVICE, number, &mut bytes)?;
         Ok(UblkInfo::of_bytes(&bytes))
     }
 
     /// Makes a device; its number may be `abi::ANY_NUMBER`. Returns its description.
     pub fn add(&mut self, info: UblkInfo) -> io::Result<UblkInfo> {
         let mut bytes = info.to_bytes();
-        self.ask(abi::ADD_DEVICE, info.number, &mut bytes)?;
+        self.send_with_memory(abi::ADD_DEVICE, info.number, &mut bytes)?;
         Ok(UblkInfo::of_bytes(&bytes))
     }
 
     /// Sets the parameters of a device that was not started yet.
     pub fn set_parameters(&mut self, number: u32, parameters: UblkParameters) -> io::Result<()> {
-        self.ask(abi::SET_PARAMETERS, number, &mut parameters.to_bytes())
+        self.send_with_memory(abi::SET_PARAMETERS, number, &mut parameters.to_bytes())
     }
 
     /// Sends a command that has no data.
-    pub fn tell(&mut self, command: u32, number: u32) -> io::Result<()> {
-        self.tell_number(command, number, 0)
+    pub fn send(&mut self, command: u32, number: u32) -> io::Result<()> {
+        self.send_number(command, number, 0)
     }
 
     /// Sends a command with one number as data.
-    pub fn tell_number(&mut self, command: u32, number: u32, data: u64) -> io::Result<()> {
+    pub fn send_number(&mut self, command: u32, number: u32, data: u64) -> io::Result<()> {
         self.call(command, ControlCommand { number, data, ..ControlCommand::default() }, &mut [])
     }
 
     fn features(&mut self) -> io::Result<u64> {
         let mut bytes = [0; 8];
-        self.ask(abi::GET_FEATURES, 0, &mut bytes)?;
+        self.send_with_memory(abi::GET_FEATURES, 0, &mut bytes)?;
         Ok(u64::from_ne_bytes(bytes))
     }
 
-    fn ask(&mut self, command: u32, number: u32, memory: &mut [u8]) -> io::Result<()> {
+    fn send_with_memory(&mut self, command: u32, number: u32, memory: &mut [u8]) -> io::Result<()> {
         self.call(command, ControlCommand { number, ..ControlCommand::default() }, memory)
     }
 
@@ -103,13 +103,13 @@ impl UblkControl {
             match (ended, waited) {
                 (Some(ended), _) if ended.result() < 0 => return Err(io::Error::from_raw_os_error(-ended.result())),
                 (Some(_), _) => return Ok(()),
-                (None, Err(error)) if !is_passing(&error) => panic!("a ring that lost a command: {error}"),
+                (None, Err(error)) if !is_transient(&error) => panic!("a ring that lost a command: {error}"),
                 (None, _) => (),
             }
         }
     }
 }
 
-fn is_passing(error: &io::Error) -> bool {
+fn is_transient(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EINTR | libc::EAGAIN | libc::EBUSY))
 }

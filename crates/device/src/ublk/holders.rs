@@ -26,12 +26,12 @@ impl Claimed {
 
 /// Claims a block device, or returns who uses it, in words that continue its name.
 pub fn claim(path: &Path) -> Result<Claimed, String> {
-    let about = fs::metadata(path).map_err(|error| error.to_string())?;
-    if let Some(holder) = member::found(path, &about) {
+    let metadata = fs::metadata(path).map_err(|error| error.to_string())?;
+    if let Some(holder) = member::find_holder(path, &metadata) {
         return Err(holder.to_string());
     }
-    let alone = OFlags::EXCL.bits() as i32; // without O_CREAT: the kernel's claim (open(2))
-    let file = match OpenOptions::new().read(true).custom_flags(alone).open(path) {
+    let exclusive = OFlags::EXCL.bits() as i32; // without O_CREAT: the kernel's claim (open(2))
+    let file = match OpenOptions::new().read(true).custom_flags(exclusive).open(path) {
         Ok(file) => file,
         Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
             return Err("is mounted elsewhere, or part of something else".to_owned());
@@ -67,9 +67,9 @@ fn has_open(process: u32, numbers: &[(u32, u32)]) -> bool {
     let descriptors = fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten().flatten();
     descriptors.map(|descriptor| descriptor.path()).any(|descriptor| {
         // Only links into /dev are followed, because a file system that does not answer would block this.
-        let is_near = fs::read_link(&descriptor).is_ok_and(|target| target.starts_with("/dev/"));
-        let about = is_near.then(|| fs::metadata(&descriptor).ok()).flatten();
-        about.is_some_and(|about| numbers.contains(&(libc::major(about.rdev()), libc::minor(about.rdev()))))
+        let is_device_path = fs::read_link(&descriptor).is_ok_and(|target| target.starts_with("/dev/"));
+        let metadata = is_device_path.then(|| fs::metadata(&descriptor).ok()).flatten();
+        metadata.is_some_and(|metadata| numbers.contains(&(libc::major(metadata.rdev()), libc::minor(metadata.rdev()))))
     })
 }
 
@@ -86,10 +86,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_has_a_device_open_is_found() {
+    fn a_process_that_has_a_device_open_is_found() {
         let numbers = |path: &str| {
-            let about = fs::metadata(path).unwrap();
-            vec![(libc::major(about.rdev()), libc::minor(about.rdev()))]
+            let metadata = fs::metadata(path).unwrap();
+            vec![(libc::major(metadata.rdev()), libc::minor(metadata.rdev()))]
         };
         let zero = File::open("/dev/zero").unwrap();
         assert!(has_open(std::process::id(), &numbers("/dev/zero")));

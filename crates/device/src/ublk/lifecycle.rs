@@ -52,9 +52,9 @@ impl UblkCommand {
 
     fn begin(work: impl FnOnce() -> UblkNews + Send + 'static) -> io::Result<UblkCommand> {
         let (mut waker, woken) = UnixStream::pair()?;
-        let (tell, news) = mpsc::channel();
+        let (sender, news) = mpsc::channel();
         thread::Builder::new().name("ublk".to_owned()).spawn(move || {
-            let _ = tell.send(work());
+            let _ = sender.send(work());
             let _ = waker.write(&[1]);
         })?;
         Ok(UblkCommand { news, woken: Arc::new(OwnedFd::from(woken)) })
@@ -69,7 +69,7 @@ impl UblkCommand {
 pub fn start(number: u32, is_recovered: bool) -> io::Result<UblkCommand> {
     let command = if is_recovered { abi::END_RECOVERY } else { abi::START_DEVICE };
     let process = u64::from(std::process::id());
-    UblkCommand::begin(move || match tell(command, number, process) {
+    UblkCommand::begin(move || match send_command(command, number, process) {
         Ok(()) => UblkNews::Started,
         Err(error) => UblkNews::NotStarted(error),
     })
@@ -85,7 +85,7 @@ pub fn stop(number: u32) -> io::Result<UblkCommand> {
         Ok(claimed) => {
             let written = claimed.write_back();
             let refused = |source| UblkError::Refused { what: path(number).display().to_string(), source };
-            match written.map_err(refused).and_then(|()| tell(abi::STOP_DEVICE, number, 0)) {
+            match written.map_err(refused).and_then(|()| send_command(abi::STOP_DEVICE, number, 0)) {
                 Ok(()) => UblkNews::Stopped,
                 Err(error) => UblkNews::NotStopped(error),
             }
@@ -100,15 +100,15 @@ pub fn stop(number: u32) -> io::Result<UblkCommand> {
 /// [`UblkError`].
 pub fn delete(number: u32) -> Result<(), UblkError> {
     let (done, deleted) = mpsc::channel();
-    let deleting = move || drop(done.send(tell(abi::DELETE_DEVICE, number, 0)));
+    let deleting = move || drop(done.send(send_command(abi::DELETE_DEVICE, number, 0)));
     let begun = thread::Builder::new().name("ublk".to_owned()).spawn(deleting);
     begun.map_err(|source| UblkError::Refused { what: path(number).display().to_string(), source })?;
     deleted.recv_timeout(CLOSE_TIMEOUT).unwrap_or(Ok(()))
 }
 
-fn tell(command: u32, number: u32, data: u64) -> Result<(), UblkError> {
+fn send_command(command: u32, number: u32, data: u64) -> Result<(), UblkError> {
     let refused = |source| UblkError::Refused { what: path(number).display().to_string(), source };
-    UblkControl::open()?.tell_number(command, number, data).map_err(refused)
+    UblkControl::open()?.send_number(command, number, data).map_err(refused)
 }
 
 /// Path of the block device.

@@ -51,15 +51,15 @@ pub struct UblkPlan {
     purpose: UblkPurpose,
     /// The number that the device has or is to have; `None`: any.
     number: Option<u32>,
-    way: UblkWay,
+    action: UblkAction,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum UblkWay {
+enum UblkAction {
     /// There is no device.
     Make,
     /// There is a device that was never started, because its maker was killed.
-    MakeAnew,
+    Remake,
     /// There is a device without a server.
     Recover,
 }
@@ -80,15 +80,15 @@ impl UblkPlan {
     pub fn new(mut control: UblkControl, wanted: Option<u32>, purpose: UblkPurpose) -> Result<UblkPlan, UblkError> {
         let devices = control.devices().map_err(|source| refused("ublk's devices", source))?;
         let own = judge(&devices, wanted, &purpose)?;
-        let way = match own {
-            None => UblkWay::Make,
-            Some(info) if info.state == UblkState::Dead => UblkWay::MakeAnew,
+        let action = match own {
+            None => UblkAction::Make,
+            Some(info) if info.state == UblkState::Dead => UblkAction::Remake,
             Some(info) => {
                 await_release(&mut control, info.number)?;
-                UblkWay::Recover
+                UblkAction::Recover
             }
         };
-        Ok(UblkPlan { control, purpose, number: own.map(|info| info.number).or(wanted), way })
+        Ok(UblkPlan { control, purpose, number: own.map(|info| info.number).or(wanted), action })
     }
 
     /// Makes the device, or begins to recover it, and opens its queue. All its requests must then be fetched at once, because a
@@ -97,15 +97,15 @@ impl UblkPlan {
     /// # Errors
     /// [`UblkError`].
     pub fn carry_out(mut self) -> Result<UblkDevice, UblkError> {
-        if self.way == UblkWay::MakeAnew
+        if self.action == UblkAction::Remake
             && let Some(number) = self.number
         {
-            let deleted = self.control.tell(abi::DELETE_DEVICE, number);
+            let deleted = self.control.send(abi::DELETE_DEVICE, number);
             deleted.map_err(|source| refused(&lifecycle::path(number).display().to_string(), source))?;
         }
-        let number = match (self.way, self.number) {
-            (UblkWay::Recover, Some(number)) => {
-                self.control.tell(abi::START_RECOVERY, number).map_err(|source| match source.raw_os_error() {
+        let number = match (self.action, self.number) {
+            (UblkAction::Recover, Some(number)) => {
+                self.control.send(abi::START_RECOVERY, number).map_err(|source| match source.raw_os_error() {
                     Some(libc::EINVAL) => UblkError::Unrecoverable(number),
                     Some(libc::EBUSY) => UblkError::Held(number),
                     _ => refused(&lifecycle::path(number).display().to_string(), source),
@@ -115,10 +115,10 @@ impl UblkPlan {
             _ => self.make()?,
         };
         let queue = UblkQueue::open(number, DEPTH).map_err(|source| refused(&queue_path(number), source));
-        if queue.is_err() && self.way != UblkWay::Recover {
-            let _ = self.control.tell(abi::DELETE_DEVICE, number);
+        if queue.is_err() && self.action != UblkAction::Recover {
+            let _ = self.control.send(abi::DELETE_DEVICE, number);
         }
-        Ok(UblkDevice { number, queue: queue?, is_recovered: self.way == UblkWay::Recover })
+        Ok(UblkDevice { number, queue: queue?, is_recovered: self.action == UblkAction::Recover })
     }
 
     fn make(&mut self) -> Result<u32, UblkError> {
@@ -129,10 +129,10 @@ impl UblkPlan {
             depth: DEPTH,
             request_bytes_max: REQUEST_BYTES_MAX,
             server: -1,
-            features: feature::OURS,
+            features: feature::REQUIRED,
             mark: self.purpose.mark,
         };
-        let made = self.control.add(info).map_err(|source| refused("a new ublk device", source))?;
+        let device = self.control.add(info).map_err(|source| refused("a new ublk device", source))?;
         let parameters = UblkParameters {
             size: self.purpose.size,
             request_bytes_max: REQUEST_BYTES_MAX,
@@ -141,11 +141,11 @@ impl UblkPlan {
             preferred: self.purpose.preferred.max(BLOCK),
             is_read_only: self.purpose.is_read_only,
         };
-        if let Err(source) = self.control.set_parameters(made.number, parameters) {
-            let _ = self.control.tell(abi::DELETE_DEVICE, made.number);
-            return Err(refused(&lifecycle::path(made.number).display().to_string(), source));
+        if let Err(source) = self.control.set_parameters(device.number, parameters) {
+            let _ = self.control.send(abi::DELETE_DEVICE, device.number);
+            return Err(refused(&lifecycle::path(device.number).display().to_string(), source));
         }
-        Ok(made.number)
+        Ok(device.number)
     }
 }
 
@@ -194,12 +194,13 @@ fn judge(devices: &[UblkInfo], wanted: Option<u32>, purpose: &UblkPurpose) -> Re
         _ => (),
     }
     let Some(own) = own else { return Ok(None) };
-    let is_ours = own.queues == 1
+    let has_expected_properties = own.queues == 1
         && own.depth == DEPTH
         && own.request_bytes_max == REQUEST_BYTES_MAX
-        && own.features & feature::OURS == feature::OURS;
-    let is_alike = || has_size(own.number, purpose.size) && has_access(own.number, purpose.is_read_only);
-    if own.state != UblkState::Dead && !(is_ours && is_alike()) {
+        && own.features & feature::REQUIRED == feature::REQUIRED;
+    let has_same_size_and_access =
+        || has_size(own.number, purpose.size) && has_access(own.number, purpose.is_read_only);
+    if own.state != UblkState::Dead && !(has_expected_properties && has_same_size_and_access()) {
         return Err(UblkError::Changed(own.number));
     }
     Ok(Some(*own))
@@ -244,8 +245,8 @@ fn is_alive(process: i32) -> bool {
     Path::new(&format!("/proc/{process}/exe")).read_link().is_ok()
 }
 
-fn refused(what: &str, source: io::Error) -> UblkError {
-    UblkError::Refused { what: what.to_owned(), source }
+fn refused(subject: &str, source: io::Error) -> UblkError {
+    UblkError::Refused { what: subject.to_owned(), source }
 }
 
 #[cfg(test)]
@@ -262,7 +263,7 @@ mod tests {
             depth: DEPTH,
             request_bytes_max: REQUEST_BYTES_MAX,
             server: 1,
-            features: feature::OURS,
+            features: feature::REQUIRED,
             mark,
         }
     }
@@ -281,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_is_not_as_we_make_them_is_not_taken_over() {
+    fn a_device_with_other_properties_is_not_taken_over() {
         let other = UblkInfo { depth: 64, ..device(999_999, UblkState::Quiesced, 77) };
         assert!(matches!(judge(&[other], None, &PURPOSE), Err(UblkError::Changed(999_999))));
         let of_another_size = device(999_999, UblkState::Quiesced, 77);
@@ -289,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_lives_is_told_from_one_that_is_gone() {
+    fn a_live_process_is_distinguished_from_one_that_is_gone() {
         assert!(is_alive(std::process::id() as i32));
         assert!(!is_alive(i32::MAX));
     }

@@ -104,12 +104,12 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "whole blocks")]
-    fn half_a_block_is_a_broken_contract() {
+    fn half_a_block_is_refused() {
         Blocks::of_disk(Bytes(4096)).address(SectorRange::at(8, 4));
     }
 
     #[test]
-    fn a_whole_disk_starts_at_zero_and_a_partition_where_it_says() {
+    fn a_whole_disk_starts_at_zero_and_a_partition_where_sysfs_places_it() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("start");
         assert_eq!(partition_start(&path).unwrap(), Sector(0));

@@ -41,7 +41,7 @@ pub(super) fn open(setup: VerifierSetup) -> Result<OpenedVerifier, VerifierError
     let VerifierSetup { file, logical_block, request_max, .. } = setup;
     let namespace = Namespace::open(file.try_clone().map_err(|error| VerifierError::of_ioctl("NVMe", error))?)
         .map_err(|error| VerifierError::of_ioctl("NVMe", error))?;
-    if !namespace.knows_verify().map_err(|error| VerifierError::of_ioctl("NVMe", error))? {
+    if !namespace.supports_verify().map_err(|error| VerifierError::of_ioctl("NVMe", error))? {
         return Err(VerifierError::Refused { command: COMMAND });
     }
     let limit = namespace.verify_limit();
@@ -78,13 +78,13 @@ impl<C: NvmeController> Nvme<C> {
     /// Sends one command, and reads the blocks after an Internal Error.
     fn verify_piece(&mut self, piece: SectorRange) -> RangeEnded {
         let (lba, count) = self.blocks.address(piece);
-        let quiet = |outcome| RangeEnded { outcome, counted: 0 };
+        let uncounted = |outcome| RangeEnded { outcome, counted: 0 };
         let status = match self.controller.verify(lba, count) {
             Ok(status) => status,
-            Err(error) => return quiet(sg::of_ioctl_error(&error)),
+            Err(error) => return uncounted(sg::of_ioctl_error(&error)),
         };
         if status != INTERNAL_ERROR {
-            return quiet(judge(status));
+            return uncounted(judge(status));
         }
         let RangeEnded { outcome, counted } = self.reader.verify(piece);
         let outcome = match outcome {
@@ -187,7 +187,7 @@ impl Namespace {
 
     /// Whether the controller announces Verify: in bit 7 of ONCS (bytes 520 and 521 of Identify Controller), or in
     /// its Commands Supported and Effects log. Either suffices; QEMU's announces it only in the second.
-    fn knows_verify(&self) -> io::Result<bool> {
+    fn supports_verify(&self) -> io::Result<bool> {
         let Ok(controller) = self.identify(0x01)? else { return Ok(false) };
         let oncs = u16::from_le_bytes([controller[520], controller[521]]);
         Ok(oncs & 1 << 7 != 0 || self.effects().is_ok_and(|log| log.is_ok_and(|log| lists_verify(&log))))
@@ -269,12 +269,12 @@ mod tests {
     struct Model {
         status: u16,
         from: u64,
-        asked: Vec<(u64, u32)>,
+        commands: Vec<(u64, u32)>,
     }
 
     impl NvmeController for Model {
         fn verify(&mut self, lba: u64, count: u32) -> io::Result<u16> {
-            self.asked.push((lba, count));
+            self.commands.push((lba, count));
             Ok(if lba + u64::from(count) > self.from { self.status } else { 0 })
         }
     }
@@ -286,7 +286,7 @@ mod tests {
         let block = Bytes(512);
         let reader = Pread::new(file, block, Bytes::mib(1));
         Nvme {
-            controller: Model { status, from, asked: vec![] },
+            controller: Model { status, from, commands: vec![] },
             reader,
             blocks: Blocks::of_disk(block),
             blocks_max: 16,
@@ -326,10 +326,10 @@ mod tests {
     fn long_ranges_are_split_and_end_at_the_first_error() {
         let mut nvme = nvme(0x281, 30);
         assert_eq!(nvme.verify(SectorRange::new(0, 30)).outcome, VerifyOutcome::Clean);
-        nvme.controller.asked.clear();
+        nvme.controller.commands.clear();
         let ended = nvme.verify(SectorRange::new(8, 64));
         assert_eq!(ended, RangeEnded { outcome: VerifyOutcome::Unreadable(Cause::NvmeStatus(0x281)), counted: 0 });
-        assert_eq!(nvme.controller.asked, [(8, 16), (24, 16)]);
+        assert_eq!(nvme.controller.commands, [(8, 16), (24, 16)]);
     }
 
     #[test]

@@ -25,11 +25,11 @@ impl VerifyNow for Pread {
     fn verify(&mut self, range: SectorRange) -> RangeEnded {
         let mut reading = RangeProgress::new(range);
         loop {
-            let (offset, asked) = reading.next_read(self.buffer.len());
-            let result = self.file.read_at(&mut self.buffer.as_mut_slice()[..asked], offset);
+            let (offset, requested) = reading.next_read(self.buffer.len());
+            let result = self.file.read_at(&mut self.buffer.as_mut_slice()[..requested], offset);
             // An error of `read_at` without an errno would be std's own; there is none today.
             let result = result.map_err(|error| error.raw_os_error().unwrap_or(libc::EINVAL));
-            if let Some(ended) = reading.absorb(asked, result) {
+            if let Some(ended) = reading.absorb(requested, result) {
                 return ended;
             }
         }

@@ -37,8 +37,8 @@ impl RangeProgress {
         (self.range.start.byte() + self.done_bytes, left.min(room as u64) as usize)
     }
 
-    /// Takes the result of the read of `asked` bytes: bytes read, or an errno. `None` means: read on.
-    pub fn absorb(&mut self, asked: usize, result: Result<usize, i32>) -> Option<RangeEnded> {
+    /// Takes the result of the read of `requested` bytes: bytes read, or an errno. `None` means: read on.
+    pub fn absorb(&mut self, requested: usize, result: Result<usize, i32>) -> Option<RangeEnded> {
         match result {
             // Nothing, or a piece of a sector: the device ends inside a range that was to lie within it.
             Ok(read) if read == 0 || !(read as u64).is_multiple_of(SECTOR_BYTES) => {
@@ -54,7 +54,7 @@ impl RangeProgress {
                 None
             }
             // The kernel counts the sectors of a failed request as it counts those of a good one.
-            Err(errno) => Some(self.end(VerifyOutcome::of_errno(errno), asked as u64)),
+            Err(errno) => Some(self.end(VerifyOutcome::of_errno(errno), requested as u64)),
         }
     }
 

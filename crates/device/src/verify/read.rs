@@ -16,7 +16,7 @@ pub(super) fn open(setup: VerifierSetup) -> Result<OpenedVerifier, VerifierError
 /// Opens the reader with the result of the attempt to create a ring.
 fn open_with(setup: VerifierSetup, ring: io::Result<io_uring::IoUring>) -> OpenedVerifier {
     let VerifierSetup { file, logical_block, depth, request_max, .. } = setup;
-    let how = if bypasses_page_cache(&file) {
+    let method = if bypasses_page_cache(&file) {
         "direct reads"
     } else {
         "reads through the page cache, which may answer in place of the disk"
@@ -24,11 +24,11 @@ fn open_with(setup: VerifierSetup, ring: io::Result<io_uring::IoUring>) -> Opene
     let (verifier, engine, depth, note): (Box<dyn Verifier>, _, _, _) = match ring {
         Ok(uring) => {
             let ring = ReadRing::new(uring, file, depth, request_max);
-            (Box::new(ring), "io_uring", depth, format!("{how}, {depth} at a time"))
+            (Box::new(ring), "io_uring", depth, format!("{method}, {depth} at a time"))
         }
         Err(error) => {
             let pread = Blocking::new(Pread::new(file, logical_block, request_max));
-            (Box::new(pread), "pread", 1, format!("{how}, one at a time: io_uring is refused ({error})"))
+            (Box::new(pread), "pread", 1, format!("{method}, one at a time: io_uring is refused ({error})"))
         }
     };
     OpenedVerifier { verifier, name: "read", engine, depth, note }
@@ -75,7 +75,7 @@ mod tests {
         vec![open(setup(depth, request_max)).unwrap(), refused]
     }
 
-    fn ask(opened: &mut OpenedVerifier, range: SectorRange) -> (VerifyOutcome, u64) {
+    fn verify_range(opened: &mut OpenedVerifier, range: SectorRange) -> (VerifyOutcome, u64) {
         opened.verifier.submit(OpId(7), range);
         let answer = opened.verifier.wait(SOON).expect("a file answers");
         assert_eq!(answer.id, OpId(7));
@@ -86,9 +86,9 @@ mod tests {
     #[test]
     fn reads_in_the_middle_and_at_the_end() {
         for mut opened in engines(1, Bytes::mib(1)) {
-            assert_eq!(ask(&mut opened, SectorRange::at(8, 8)), (VerifyOutcome::Clean, 8));
-            assert_eq!(ask(&mut opened, SectorRange::at(1024, 2048)), (VerifyOutcome::Clean, 2048));
-            assert_eq!(ask(&mut opened, SectorRange::new(SECTORS - 8, SECTORS)), (VerifyOutcome::Clean, 8));
+            assert_eq!(verify_range(&mut opened, SectorRange::at(8, 8)), (VerifyOutcome::Clean, 8));
+            assert_eq!(verify_range(&mut opened, SectorRange::at(1024, 2048)), (VerifyOutcome::Clean, 2048));
+            assert_eq!(verify_range(&mut opened, SectorRange::new(SECTORS - 8, SECTORS)), (VerifyOutcome::Clean, 8));
             assert_eq!(opened.verifier.wait(Nanos::ZERO), None, "nothing is out");
         }
     }
@@ -96,20 +96,20 @@ mod tests {
     #[test]
     fn a_range_greater_than_a_request_is_read_in_pieces() {
         for mut opened in engines(1, Bytes::kib(64)) {
-            assert_eq!(ask(&mut opened, SectorRange::new(0, SECTORS)), (VerifyOutcome::Clean, SECTORS));
+            assert_eq!(verify_range(&mut opened, SectorRange::new(0, SECTORS)), (VerifyOutcome::Clean, SECTORS));
         }
     }
 
     #[test]
     fn the_end_inside_a_range_means_that_the_target_is_gone() {
         for mut opened in engines(1, Bytes::mib(1)) {
-            assert_eq!(ask(&mut opened, SectorRange::at(SECTORS - 8, 16)), (VerifyOutcome::Gone, 8));
-            assert_eq!(ask(&mut opened, SectorRange::at(SECTORS, 8)), (VerifyOutcome::Gone, 0));
+            assert_eq!(verify_range(&mut opened, SectorRange::at(SECTORS - 8, 16)), (VerifyOutcome::Gone, 8));
+            assert_eq!(verify_range(&mut opened, SectorRange::at(SECTORS, 8)), (VerifyOutcome::Gone, 0));
         }
     }
 
     #[test]
-    fn several_at_a_time_are_all_answered_once() {
+    fn several_verifications_at_a_time_each_complete_once() {
         for mut opened in engines(8, Bytes::kib(256)) {
             let mut answers = BTreeMap::new();
             for round in 0..4 {
@@ -130,11 +130,14 @@ mod tests {
         let file = OpenOptions::new().write(true).open("/dev/null").unwrap();
         let setup = VerifierSetup { file, ..setup(1, Bytes::mib(1)) };
         let mut opened = open(setup).unwrap();
-        assert_eq!(ask(&mut opened, SectorRange::at(0, 8)).0, VerifyOutcome::Inconclusive(Cause::Errno(libc::EBADF)));
+        assert_eq!(
+            verify_range(&mut opened, SectorRange::at(0, 8)).0,
+            VerifyOutcome::Inconclusive(Cause::Errno(libc::EBADF))
+        );
     }
 
     #[test]
-    fn a_verifier_is_dropped_with_reads_still_out() {
+    fn a_verifier_can_be_dropped_with_reads_in_flight() {
         for mut opened in engines(8, Bytes::mib(1)) {
             for id in 0..8 {
                 opened.verifier.submit(OpId(id), SectorRange::at(0, 2048));

@@ -51,7 +51,7 @@ struct RingJob {
     id: OpId,
     started: Nanos,
     reading: RangeProgress,
-    asked: usize,
+    requested: usize,
 }
 
 /// Asks the kernel for a ring for `depth` reads at a time.
@@ -87,16 +87,16 @@ impl ReadRing {
     fn enqueue(&mut self, index: usize) {
         let slot = &mut self.slots[index];
         let job = slot.job.as_mut().expect("only busy slots are read for");
-        let (offset, asked) = job.reading.next_read(self.request_max);
-        job.asked = asked;
-        let (file, start, count) = (Fd(self.file.as_raw_fd()), slot.buffer.as_mut_ptr(), asked as u32);
+        let (offset, requested) = job.reading.next_read(self.request_max);
+        job.requested = requested;
+        let (file, start, count) = (Fd(self.file.as_raw_fd()), slot.buffer.as_mut_ptr(), requested as u32);
         let entry = if self.is_registered {
             opcode::ReadFixed::new(file, start, count, index as u16).offset(offset).build()
         } else {
             opcode::Read::new(file, start, count).offset(offset).build()
         };
         let entry = entry.user_data(index as u64);
-        // SAFETY: the descriptor lives as long as `self`. The buffer is at least `asked` bytes long and is neither
+        // SAFETY: the descriptor lives as long as `self`. The buffer is at least `requested` bytes long and is neither
         // freed, replaced nor read while the slot has a job; `Drop` leaks it if the read is still in flight then.
         let pushed = unsafe { self.uring.submission().push(&entry) };
         pushed.expect("the queue has an entry for every slot");
@@ -115,7 +115,7 @@ impl ReadRing {
             let (index, result) = (completion.user_data() as usize, completion.result());
             let Some(job) = self.slots[index].job.as_mut() else { continue };
             let result = if result < 0 { Err(-result) } else { Ok(result as usize) };
-            match job.reading.absorb(job.asked, result) {
+            match job.reading.absorb(job.requested, result) {
                 None => {
                     self.enqueue(index);
                     unsent = true;
@@ -171,7 +171,7 @@ impl Verifier for ReadRing {
             return self.answers.push_back(failed(id, errno, started));
         }
         let index = self.slots.iter().position(|slot| slot.job.is_none()).expect("no more than `depth` at a time");
-        self.slots[index].job = Some(RingJob { id, started, reading: RangeProgress::new(range), asked: 0 });
+        self.slots[index].job = Some(RingJob { id, started, reading: RangeProgress::new(range), requested: 0 });
         self.enqueue(index);
         self.send();
     }

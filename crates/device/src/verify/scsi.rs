@@ -52,7 +52,7 @@ struct VerifyForm {
 
 impl VerifyForm {
     /// Verifies `count` blocks from `lba` on.
-    fn ask(self, transport: &mut impl Transport, lba: u64, count: u32) -> std::io::Result<VerifyOutcome> {
+    fn verify(self, transport: &mut impl Transport, lba: u64, count: u32) -> std::io::Result<VerifyOutcome> {
         let reply = match (self.long, u32::try_from(lba), u16::try_from(count)) {
             (true, ..) => sg::send(transport, &verify_16(lba, count, self.dpo))?,
             (false, Ok(lba), Ok(count)) => sg::send(transport, &verify_10(lba, count, self.dpo))?,
@@ -75,7 +75,7 @@ impl<T: Transport> Scsi<T> {
     fn probe(mut transport: T, blocks: Blocks) -> Result<Scsi<T>, VerifierError> {
         let (first, _) = blocks.address(SectorRange::at(0, 0));
         for form in FORMS {
-            let outcome = form.ask(&mut transport, first, 1);
+            let outcome = form.verify(&mut transport, first, 1);
             match outcome.map_err(|error| VerifierError::of_ioctl("SCSI", error))? {
                 VerifyOutcome::Clean | VerifyOutcome::Unreadable(_) => return Ok(Scsi { transport, blocks, form }),
                 outcome if is_refusal(outcome) => {}
@@ -91,7 +91,7 @@ impl<T: Transport> VerifyNow for Scsi<T> {
         let mut outcome = VerifyOutcome::Clean;
         for piece in self.blocks.pieces(range, BLOCKS_MAX) {
             let (lba, count) = self.blocks.address(piece);
-            let answer = self.form.ask(&mut self.transport, lba, count);
+            let answer = self.form.verify(&mut self.transport, lba, count);
             outcome = answer.unwrap_or_else(|error| sg::of_ioctl_error(&error));
             if outcome != VerifyOutcome::Clean {
                 break;
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_that_refuses_both_is_told_so_in_one_line() {
+    fn a_disk_that_refuses_both_commands_gets_an_error_of_one_line() {
         let error = probe(Model::default()).err().expect("it knows neither").to_string();
         assert_eq!(error, "this disk refuses VERIFY(16) and VERIFY(10): use the verifier read");
     }

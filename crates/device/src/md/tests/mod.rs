@@ -52,7 +52,7 @@ fn with_files(array: &ModelArray, files: MemberFiles, is_repairing: bool) -> Che
 }
 
 impl Checked {
-    fn ask(&mut self, start: u64, end: u64) -> VerifyOutcome {
+    fn verify(&mut self, start: u64, end: u64) -> VerifyOutcome {
         self.verifier.submit(OpId(start), SectorRange::new(start, end));
         let answer = self.verifier.wait(Nanos::from_secs(60)).expect("an answer");
         assert_eq!((answer.id, answer.counted), (OpId(start), 0));
@@ -80,7 +80,7 @@ fn ranges_that_follow_each_other_are_one_check() {
     let array = raid6();
     let mut checked = checked(&array);
     for chunk in 0..64 {
-        assert_eq!(checked.ask(chunk * CHUNK, (chunk + 1) * CHUNK), VerifyOutcome::Clean, "{chunk}");
+        assert_eq!(checked.verify(chunk * CHUNK, (chunk + 1) * CHUNK), VerifyOutcome::Clean, "{chunk}");
         assert_eq!(checked.guards(), 1);
     }
     assert_eq!(array.with(|state| (state.begun.clone(), state.read)), (vec![0], SECTORS));
@@ -91,17 +91,17 @@ fn ranges_that_follow_each_other_are_one_check() {
 }
 
 #[test]
-fn ranges_in_any_order_are_checked_each_and_what_is_wrong_is_found_in_its_own() {
+fn ranges_in_any_order_are_all_checked_and_mismatches_are_found_in_their_ranges() {
     let array = raid6();
     array.with(|state| {
-        state.wrong = [8, 24 * CHUNK, 24 * CHUNK + 120, SECTORS - 8].into();
+        state.mismatched = [8, 24 * CHUNK, 24 * CHUNK + 120, SECTORS - 8].into();
         state.busy = 3;
     });
     let mut checked = checked(&array);
     let mut found = Vec::new();
     // 27 and 64 have no common divisor: every chunk once.
     for chunk in (0..64).map(|step| step * 27 % 64) {
-        match checked.ask(chunk * CHUNK, (chunk + 1) * CHUNK) {
+        match checked.verify(chunk * CHUNK, (chunk + 1) * CHUNK) {
             VerifyOutcome::Clean => {}
             outcome => found.push((chunk, outcome)),
         }
@@ -117,12 +117,12 @@ fn ranges_in_any_order_are_checked_each_and_what_is_wrong_is_found_in_its_own() 
 }
 
 #[test]
-fn what_is_left_over_at_the_end_is_checked_with_the_last_page() {
+fn sectors_after_the_last_whole_page_are_checked_with_that_page() {
     let array = ModelArray::new("raid1", 2, 1005, 0);
-    array.with(|state| state.wrong = [1001].into());
+    array.with(|state| state.mismatched = [1001].into());
     let mut checked = checked(&array);
-    assert_eq!(checked.ask(0, 992), VerifyOutcome::Clean);
-    assert_eq!(checked.ask(992, 1000), VerifyOutcome::Unreadable(Cause::Mismatch));
+    assert_eq!(checked.verify(0, 992), VerifyOutcome::Clean);
+    assert_eq!(checked.verify(992, 1000), VerifyOutcome::Unreadable(Cause::Mismatch));
     assert_eq!(array.with(|state| state.read), 1005);
 }
 
@@ -131,18 +131,18 @@ fn read_errors_that_md_repairs_are_counted_by_member() {
     let array = raid6();
     array.with(|state| state.failing = [5 * CHUNK, 5 * CHUNK + 64].into());
     let mut checked = checked(&array);
-    assert_eq!(checked.ask(0, 5 * CHUNK), VerifyOutcome::Clean);
-    assert_eq!(checked.ask(5 * CHUNK, 6 * CHUNK), VerifyOutcome::Corrected(16));
+    assert_eq!(checked.verify(0, 5 * CHUNK), VerifyOutcome::Clean);
+    assert_eq!(checked.verify(5 * CHUNK, 6 * CHUNK), VerifyOutcome::Corrected(16));
     assert_eq!(checked.log.found().repaired, [("sda".to_owned(), 16)].into());
-    assert_eq!(checked.ask(5 * CHUNK, 6 * CHUNK), VerifyOutcome::Clean);
+    assert_eq!(checked.verify(5 * CHUNK, 6 * CHUNK), VerifyOutcome::Clean);
 }
 
 /// Members of a mirror, of which some have other data in a page.
-fn copies(members: usize, sectors: u64, others: &[usize], page: u64) -> MemberFiles {
+fn copies(members: usize, sectors: u64, differing: &[usize], page: u64) -> MemberFiles {
     let file = |place: usize| {
         let file = tempfile::tempfile().unwrap();
         file.set_len((2048 + sectors) * 512).unwrap();
-        if others.contains(&place) {
+        if differing.contains(&place) {
             file.write_all_at(&[7; 512], (2048 + page) * 512).unwrap();
         }
         file
@@ -151,63 +151,65 @@ fn copies(members: usize, sectors: u64, others: &[usize], page: u64) -> MemberFi
 }
 
 #[test]
-fn what_does_not_agree_is_made_to_agree_only_where_md_takes_the_right_one_for_right() {
+fn a_mismatch_is_repaired_only_if_the_copy_that_md_spreads_is_not_the_wrong_one() {
     // Of two copies, it is unknown which is right, and repair was requested. Of three, md spreads the first, unless that one differs.
-    for (members, others, is_repaired) in [(2, &[1][..], true), (3, &[1], true), (3, &[0], false), (3, &[0, 1], true)] {
+    for (members, differing, is_repaired) in
+        [(2, &[1][..], true), (3, &[1], true), (3, &[0], false), (3, &[0, 1], true)]
+    {
         let array = ModelArray::new("raid1", members, 1024, 0);
-        array.with(|state| state.wrong = [64].into());
-        let mut checked = with_files(&array, copies(members, 1024, others, 64), true);
-        let outcome = checked.ask(64, 72);
+        array.with(|state| state.mismatched = [64].into());
+        let mut checked = with_files(&array, copies(members, 1024, differing, 64), true);
+        let outcome = checked.verify(64, 72);
         let found = checked.log.found().mismatches;
-        assert_eq!((found.len(), found[0].is_repaired), (1, is_repaired), "{members} {others:?}: {found:?}");
+        assert_eq!((found.len(), found[0].is_repaired), (1, is_repaired), "{members} {differing:?}: {found:?}");
         let (expected, begun) = match is_repaired {
             true => (VerifyOutcome::Corrected(8), ["check", "repair", "check"].as_slice()),
             false => (VerifyOutcome::Unreadable(Cause::Mismatch), ["check"].as_slice()),
         };
         assert_eq!(outcome, expected);
         assert_eq!(array.with(|state| state.actions.clone()), begun);
-        assert_eq!(checked.ask(72, 1024), VerifyOutcome::Clean);
+        assert_eq!(checked.verify(72, 1024), VerifyOutcome::Clean);
         drop(checked.verifier);
         assert_at_rest(&array);
     }
     // Without a request, and without members to read, nothing is repaired.
     for (files, is_repairing) in [(copies(2, 1024, &[1], 64), false), (MemberFiles::default(), true)] {
         let array = ModelArray::new("raid1", 2, 1024, 0);
-        array.with(|state| state.wrong = [64].into());
+        array.with(|state| state.mismatched = [64].into());
         let mut checked = with_files(&array, files, is_repairing);
-        assert_eq!(checked.ask(64, 72), VerifyOutcome::Unreadable(Cause::Mismatch));
+        assert_eq!(checked.verify(64, 72), VerifyOutcome::Unreadable(Cause::Mismatch));
         assert_eq!(array.with(|state| state.actions.clone()), ["check"]);
     }
 }
 
 #[test]
-fn what_md_writes_anew_without_a_word_is_counted_too() {
+fn sectors_that_md_rewrites_without_counting_an_error_are_counted_too() {
     let array = ModelArray::new("raid10", 4, SECTORS, CHUNK);
     array.with(|state| (state.failing, state.is_silent) = ([5 * CHUNK].into(), true));
     let mut checked = checked(&array);
-    assert_eq!(checked.ask(0, 5 * CHUNK), VerifyOutcome::Clean);
-    assert_eq!(checked.ask(5 * CHUNK, 6 * CHUNK), VerifyOutcome::Corrected(128));
+    assert_eq!(checked.verify(0, 5 * CHUNK), VerifyOutcome::Clean);
+    assert_eq!(checked.verify(5 * CHUNK, 6 * CHUNK), VerifyOutcome::Corrected(128));
     assert_eq!(checked.log.found().repaired, [("sda".to_owned(), 128)].into());
 }
 
 #[test]
-fn what_md_passes_over_does_not_count() {
+fn a_range_that_md_skips_is_not_clean() {
     let array = ModelArray::new("raid1", 2, SECTORS, 0);
     let mut checked = checked(&array);
-    assert_eq!(checked.ask(0, 512), VerifyOutcome::Clean);
+    assert_eq!(checked.verify(0, 512), VerifyOutcome::Clean);
     array.with(|state| state.skips = true);
-    assert!(matches!(checked.ask(512, 1024), VerifyOutcome::Inconclusive(_)));
+    assert!(matches!(checked.verify(512, 1024), VerifyOutcome::Inconclusive(_)));
     array.with(|state| state.skips = false);
-    array.say("dev-sdb/bad_blocks", "3100 4\n");
-    assert_eq!(checked.ask(1024, 1088), VerifyOutcome::Unreadable(Cause::Errno(5)), "3100 less 2048 lies in there");
-    assert_eq!(checked.ask(2048, 2560), VerifyOutcome::Clean);
+    array.set_file("dev-sdb/bad_blocks", "3100 4\n");
+    assert_eq!(checked.verify(1024, 1088), VerifyOutcome::Unreadable(Cause::Errno(5)), "3100 less 2048 lies in there");
+    assert_eq!(checked.verify(2048, 2560), VerifyOutcome::Clean);
 }
 
 #[test]
-fn a_last_step_that_somebody_ended_and_tidied_up_after_does_not_count() {
+fn a_last_step_that_another_program_ended_and_reset_is_inconclusive() {
     let array = raid6();
     let mut checked = checked(&array);
-    assert_eq!(checked.ask(0, 32 * CHUNK), VerifyOutcome::Clean);
+    assert_eq!(checked.verify(0, 32 * CHUNK), VerifyOutcome::Clean);
     checked.verifier.submit(OpId(1), SectorRange::new(32 * CHUNK, SECTORS));
     array.read("sync_completed").unwrap();
     array.write("sync_action", "idle").unwrap();
@@ -215,31 +217,31 @@ fn a_last_step_that_somebody_ended_and_tidied_up_after_does_not_count() {
     array.write("sync_min", "0").unwrap();
     let answer = checked.verifier.wait(Nanos::from_secs(60)).unwrap();
     assert!(matches!(answer.outcome, VerifyOutcome::Inconclusive(_)), "{:?}", answer.outcome);
-    assert_eq!(checked.ask(32 * CHUNK, SECTORS), VerifyOutcome::Clean);
+    assert_eq!(checked.verify(32 * CHUNK, SECTORS), VerifyOutcome::Clean);
 }
 
 #[test]
-fn a_check_that_somebody_began_in_between_goes_first() {
+fn a_check_that_another_program_began_in_between_goes_first() {
     let array = raid6();
     let mut checked = checked(&array);
-    assert_eq!(checked.ask(0, CHUNK), VerifyOutcome::Clean);
+    assert_eq!(checked.verify(0, CHUNK), VerifyOutcome::Clean);
     // Another check would stop at the scrub's sync_max for ever.
     array.with(model::ModelState::interrupt);
     array.write("sync_action", "check").unwrap();
     array.read("sync_completed").unwrap();
-    assert_eq!(checked.ask(CHUNK, 2 * CHUNK), VerifyOutcome::Gone);
+    assert_eq!(checked.verify(CHUNK, 2 * CHUNK), VerifyOutcome::Gone);
     assert!(checked.stopped().contains("by somebody else"), "{}", checked.stopped());
     drop(checked.verifier);
     assert_eq!(array.knobs(), ("check".to_owned(), CHUNK, None), "theirs goes on, and to the end");
 }
 
 #[test]
-fn a_check_that_somebody_ended_is_not_gone_on_with() {
+fn a_check_that_another_program_ended_is_not_continued() {
     let array = raid6();
     let mut checked = checked(&array);
-    assert_eq!(checked.ask(0, CHUNK), VerifyOutcome::Clean);
+    assert_eq!(checked.verify(0, CHUNK), VerifyOutcome::Clean);
     array.write("sync_action", "idle").unwrap();
-    assert_eq!(checked.ask(CHUNK, 2 * CHUNK), VerifyOutcome::Gone);
+    assert_eq!(checked.verify(CHUNK, 2 * CHUNK), VerifyOutcome::Gone);
     assert!(checked.stopped().contains("to stop its check"), "{}", checked.stopped());
     drop(checked.verifier);
     assert_at_rest(&array);
@@ -266,13 +268,13 @@ fn a_check_that_was_cut_short_counts_for_nothing() {
             break ended;
         }
     };
-    assert!(matches!(ended, Err(StepObstacle::NotOurs(_))), "{ended:?}");
+    assert!(matches!(ended, Err(StepObstacle::NotOwn(_))), "{ended:?}");
     drop(stepper);
     assert_eq!(array.knobs(), ("check".to_owned(), 20 * CHUNK, None), "his is left alone");
 }
 
 #[test]
-fn while_nothing_is_ours_the_owner_may_set_what_he_likes() {
+fn values_that_the_owner_sets_while_the_scrub_has_no_check_are_kept() {
     let array = raid6();
     let folder = tempfile::tempdir().unwrap();
     let mut stepper = stepper(&array, folder.path());
@@ -292,18 +294,18 @@ fn while_nothing_is_ours_the_owner_may_set_what_he_likes() {
 }
 
 #[test]
-fn a_member_that_is_lost_in_between_ends_it() {
+fn a_member_that_is_lost_in_between_ends_the_check() {
     let array = raid6();
     let mut checked = checked(&array);
-    assert_eq!(checked.ask(0, CHUNK), VerifyOutcome::Clean);
+    assert_eq!(checked.verify(0, CHUNK), VerifyOutcome::Clean);
     array.with(model::ModelState::interrupt);
-    array.say("degraded", "1");
-    assert_eq!(checked.ask(CHUNK, 2 * CHUNK), VerifyOutcome::Gone);
+    array.set_file("degraded", "1");
+    assert_eq!(checked.verify(CHUNK, 2 * CHUNK), VerifyOutcome::Gone);
     assert!(checked.stopped().contains("1 of its 4 members are missing"), "{}", checked.stopped());
 }
 
 #[test]
-fn what_a_killed_scrub_left_is_put_back_once_and_other_boots_are_forgotten() {
+fn knobs_of_a_killed_scrub_are_put_back_once_and_not_after_another_boot() {
     let folder = tempfile::tempdir().unwrap();
     let boot = crate::clock::name();
     let open = |array: &ModelArray| {
@@ -311,7 +313,7 @@ fn what_a_killed_scrub_left_is_put_back_once_and_other_boots_are_forgotten() {
         move |name: &str| (name == "md0").then(|| Box::new(array.clone()) as Box<dyn MdKnobs>)
     };
     // Whether it was resting, running or about to begin; its owner's knobs do not have the default values.
-    for looks in 0..6 {
+    for polls in 0..6 {
         let array = raid6();
         array.write("sync_max", "4096").unwrap();
         array.write("sync_min", "1024").unwrap();
@@ -319,11 +321,11 @@ fn what_a_killed_scrub_left_is_put_back_once_and_other_boots_are_forgotten() {
         killed.begin(SectorRange::new(2048, 2048 + CHUNK), SyncAction::Check).unwrap();
         while killed.poll().is_none() {}
         killed.begin(SectorRange::new(2048 + CHUNK, 2048 + 8 * CHUNK), SyncAction::Check).unwrap();
-        (0..looks).for_each(|_| drop(killed.poll()));
+        (0..polls).for_each(|_| drop(killed.poll()));
         std::mem::forget(killed);
-        let said = put_back_with(folder.path(), &boot, open(&array));
-        assert!(said.len() == 1 && said[0].contains("are put back"), "{said:?}");
-        assert_eq!(array.knobs(), ("idle".to_owned(), 1024, Some(4096)), "{looks}");
+        let lines = put_back_with(folder.path(), &boot, open(&array));
+        assert!(lines.len() == 1 && lines[0].contains("are put back"), "{lines:?}");
+        assert_eq!(array.knobs(), ("idle".to_owned(), 1024, Some(4096)), "{polls}");
         assert_eq!(put_back_with(folder.path(), &boot, open(&array)), Vec::<String>::new());
     }
     // Another program has begun a check since: it is not ended, but let run beyond the scrub's end.
@@ -354,17 +356,17 @@ fn a_guard_that_makes_no_sense_touches_nothing() {
     for array in ["../../kernel", "sda", "md0/../md1"] {
         let text = format!("scrubjay md guard 1\narray {array}\nkey k\nboot b\nbefore 0 max\nwindow 0 128\n");
         std::fs::write(folder.path().join("x.md-guard"), text).unwrap();
-        let said = put_back_with(folder.path(), "b", |_| panic!("it is not opened"));
-        assert!(said.len() == 1 && said[0].contains("makes no sense"), "{said:?}");
+        let lines = put_back_with(folder.path(), "b", |_| panic!("it is not opened"));
+        assert!(lines.len() == 1 && lines[0].contains("makes no sense"), "{lines:?}");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 }
 
 #[test]
-fn what_may_not_be_checked_is_refused_and_nothing_is_changed() {
+fn an_array_that_may_not_be_checked_is_refused_and_left_unchanged() {
     let refused = |file: &str, text: &str| {
         let array = raid6();
-        array.say(file, text);
+        array.set_file(file, text);
         let refusal = MdGeometry::read(&array, 2 * SECTORS).expect_err("refused");
         assert_at_rest(&array);
         refusal.to_string()
@@ -383,7 +385,7 @@ fn what_may_not_be_checked_is_refused_and_nothing_is_changed() {
     array.with(|state| drop(state.files.remove("dev-sdc/block/dev")));
     assert_eq!(MdGeometry::read(&array, 0), Err(MdRefusal::Degraded(1, 4)), "it was pulled");
     let array = ModelArray::new("raid10", 4, SECTORS, CHUNK);
-    array.say("dev-sdd/bad_blocks", "4000 8\n");
+    array.set_file("dev-sdd/bad_blocks", "4000 8\n");
     assert_eq!(MdGeometry::read(&array, SECTORS), Err(MdRefusal::BadBlocks("sdd".to_owned())));
 }
 

@@ -18,7 +18,7 @@ pub struct ModelState {
     pub sectors: u64,
     pub chunk: u64,
     /// Pages that do not agree, by their first sector.
-    pub wrong: BTreeSet<u64>,
+    pub mismatched: BTreeSet<u64>,
     /// Positions at which a member fails to read a page, and md rewrites it.
     pub failing: BTreeSet<u64>,
     pub action: String,
@@ -50,23 +50,23 @@ impl ModelArray {
     /// An array at rest, with two or more members.
     pub fn new(level: &str, members: usize, sectors: u64, chunk: u64) -> ModelArray {
         let mut state = ModelState { sectors, chunk, action: "idle".to_owned(), ..ModelState::default() };
-        let mut say = |file: &str, text: &str| state.files.insert(file.to_owned(), text.to_owned());
-        say("level", level);
-        say("array_state", "clean");
-        say("raid_disks", &members.to_string());
-        say("degraded", "0");
-        say("reshape_position", "none");
-        say("chunk_size", &(chunk * 512).to_string());
-        say("component_size", &(sectors / 2).to_string());
-        say("layout", "2");
-        say("last_sync_action", "check");
+        let mut set_file = |file: &str, text: &str| state.files.insert(file.to_owned(), text.to_owned());
+        set_file("level", level);
+        set_file("array_state", "clean");
+        set_file("raid_disks", &members.to_string());
+        set_file("degraded", "0");
+        set_file("reshape_position", "none");
+        set_file("chunk_size", &(chunk * 512).to_string());
+        set_file("component_size", &(sectors / 2).to_string());
+        set_file("layout", "2");
+        set_file("last_sync_action", "check");
         for member in 0..members {
             let device = format!("dev-sd{}", (b'a' + member as u8) as char);
-            say(&format!("{device}/state"), "in_sync");
-            say(&format!("{device}/slot"), &member.to_string());
-            say(&format!("{device}/offset"), "2048");
-            say(&format!("{device}/bad_blocks"), "");
-            say(&format!("{device}/block/dev"), "8:0");
+            set_file(&format!("{device}/state"), "in_sync");
+            set_file(&format!("{device}/slot"), &member.to_string());
+            set_file(&format!("{device}/offset"), "2048");
+            set_file(&format!("{device}/bad_blocks"), "");
+            set_file(&format!("{device}/block/dev"), "8:0");
         }
         ModelArray(Arc::new(Mutex::new(state)))
     }
@@ -75,7 +75,7 @@ impl ModelArray {
         then(&mut self.0.lock().unwrap())
     }
 
-    pub fn say(&self, file: &str, text: &str) {
+    pub fn set_file(&self, file: &str, text: &str) {
         self.with(|state| state.files.insert(file.to_owned(), text.to_owned()));
     }
 
@@ -96,9 +96,9 @@ impl ModelState {
             return;
         };
         let to = (at + STRIDE).min(self.max.unwrap_or(u64::MAX)).min(self.sectors).max(at);
-        self.mismatches += 8 * self.wrong.range(at..to).count() as u64;
+        self.mismatches += 8 * self.mismatched.range(at..to).count() as u64;
         if self.action == "repair" {
-            self.wrong.retain(|place| !(at..to).contains(place));
+            self.mismatched.retain(|place| !(at..to).contains(place));
         }
         let failed = self.failing.range(at..to).count() as u64;
         match self.is_silent {
