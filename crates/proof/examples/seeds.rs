@@ -83,13 +83,13 @@ fn run(arguments: &Arguments) -> bool {
     set_hook(Box::new(|panic| {
         let place = panic.location().map_or(String::new(), |place| format!(" ({}:{})", place.file(), place.line()));
         let payload = panic.payload();
-        let what = payload.downcast_ref::<String>().map(String::as_str).or(payload.downcast_ref::<&str>().copied());
-        let what = what.unwrap_or("it says nothing");
-        LAST_PANIC.with(|last| *last.borrow_mut() = format!("{what}{place}"));
+        let text = payload.downcast_ref::<String>().map(String::as_str).or(payload.downcast_ref::<&str>().copied());
+        let text = text.unwrap_or("it says nothing");
+        LAST_PANIC.with(|last| *last.borrow_mut() = format!("{text}{place}"));
     }));
     let threads = arguments.threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from));
     match (arguments.seed, arguments.is_planted) {
-        (Some(seed), _) => one(seed, arguments),
+        (Some(seed), _) => run_one(seed, arguments),
         (None, true) if !cfg!(feature = "planted") => {
             println!("built without the feature `planted`: no mistake can be made on purpose");
             false
@@ -98,15 +98,15 @@ fn run(arguments: &Arguments) -> bool {
             let seeds = arguments.count.unwrap_or(PLANTED_SEEDS);
             SeededBug::ALL
                 .into_iter()
-                .map(|mistake| is_found(mistake, arguments.from, seeds, threads))
+                .map(|bug| is_found(bug, arguments.from, seeds, threads))
                 .fold(true, |all, is| all & is)
         }
-        (None, false) => many(arguments, threads),
+        (None, false) => run_many(arguments, threads),
     }
 }
 
 /// Runs one seed, with a trace if asked for; true if it passes.
-fn one(seed: u64, arguments: &Arguments) -> bool {
+fn run_one(seed: u64, arguments: &Arguments) -> bool {
     let setting = StormConfig::new(seed, arguments.narrowed);
     let trace = if arguments.is_traced { StormLog::to(|line| println!("{line}")) } else { StormLog::default() };
     match attempt(&setting, trace) {
@@ -122,7 +122,7 @@ fn one(seed: u64, arguments: &Arguments) -> bool {
 }
 
 /// Runs many seeds; true if none fails.
-fn many(arguments: &Arguments, threads: usize) -> bool {
+fn run_many(arguments: &Arguments, threads: usize) -> bool {
     let (from, count) = (arguments.from, arguments.count.unwrap_or(1));
     let (begin, sums) = (Instant::now(), Mutex::new((StormOutcome::default(), 0u64, 0u64)));
     let failures = search(from, count, threads, FAILURES_MAX, |seed| {
@@ -139,7 +139,7 @@ fn many(arguments: &Arguments, threads: usize) -> bool {
     });
     for (seed, cause) in &failures {
         let (options, cause) = smaller(*seed, arguments.narrowed, cause);
-        println!("{}\n    {cause}\n    cargo xtask seeds --seed {seed}{options} --trace", told(*seed));
+        println!("{}\n    {cause}\n    cargo xtask seeds --seed {seed}{options} --trace", describe_seed(*seed));
     }
     let seconds = begin.elapsed().as_secs_f64();
     let (StormOutcome { client, disk_set, runs, records, .. }, lossy, well) = *sums.lock().expect("no panic leaves it");
@@ -158,17 +158,17 @@ fn many(arguments: &Arguments, threads: usize) -> bool {
 }
 
 /// Is a planted bug found?
-fn is_found(mistake: SeededBug, from: u64, count: u64, threads: usize) -> bool {
+fn is_found(bug: SeededBug, from: u64, count: u64, threads: usize) -> bool {
     let failures = search(from, count, threads, 1, |seed| {
         let setting = StormConfig::new(seed, Narrowed::default());
-        let mistaken = StormConfig { planted: Some(mistake), ..setting.clone() };
+        let mistaken = StormConfig { planted: Some(bug), ..setting.clone() };
         let failure = attempt(&mistaken, StormLog::default()).err();
         // The failure counts only if the seed passes without the bug.
         failure.filter(|_| attempt(&setting, StormLog::default()).is_ok()).map_or(Ok(()), Err)
     });
     match failures.first() {
-        Some((seed, cause)) => println!("{mistake:?}: found by seed {seed}: {cause}"),
-        None => println!("{mistake:?}: NOT FOUND by {count} seeds"),
+        Some((seed, cause)) => println!("{bug:?}: found by seed {seed}: {cause}"),
+        None => println!("{bug:?}: NOT FOUND by {count} seeds"),
     }
     !failures.is_empty()
 }
@@ -231,31 +231,33 @@ fn smaller(seed: u64, from: Narrowed, cause: &str) -> (String, String) {
     let (mut low, mut high) = (0, StormConfig::new(seed, now).habits.requests);
     while high - low > 1 {
         let middle = (low + high) / 2;
-        let (is, fails) = consider(Narrowed { requests: Some(middle), ..now });
+        let (narrowed, fails) = consider(Narrowed { requests: Some(middle), ..now });
         (low, high) = if fails { (low, middle) } else { (middle, high) };
-        now = if fails { is } else { now };
+        now = if fails { narrowed } else { now };
     }
     let Narrowed { requests, is_faultless, is_crashless, is_lossless } = best.0;
     let mut options = requests.map_or(String::new(), |requests| format!(" --requests {requests}"));
-    for (is, option) in [(is_faultless, " --faultless"), (is_crashless, " --crashless"), (is_lossless, " --lossless")] {
-        options += if is { option } else { "" };
+    for (is_set, option) in
+        [(is_faultless, " --faultless"), (is_crashless, " --crashless"), (is_lossless, " --lossless")]
+    {
+        options += if is_set { option } else { "" };
     }
     (options, best.1)
 }
 
 /// Describes a seed in one line, without its script.
-fn told(seed: u64) -> String {
-    let told = StormConfig::new(seed, Narrowed::default()).to_string();
-    told.split_once("; script").map_or(told.clone(), |(head, _)| head.to_owned())
+fn describe_seed(seed: u64) -> String {
+    let line = StormConfig::new(seed, Narrowed::default()).to_string();
+    line.split_once("; script").map_or(line.clone(), |(head, _)| head.to_owned())
 }
 
-fn add(sum: &mut StormOutcome, one: &StormOutcome) {
-    sum.client.replies += one.client.replies;
-    sum.client.bytes_right += one.client.bytes_right;
-    sum.client.bytes_lost += one.client.bytes_lost;
-    sum.client.writes_failed += one.client.writes_failed;
-    sum.disk_set.faults += one.disk_set.faults;
-    sum.disk_set.ops += one.disk_set.ops;
-    sum.runs += one.runs;
-    sum.records += one.records;
+fn add(sum: &mut StormOutcome, outcome: &StormOutcome) {
+    sum.client.replies += outcome.client.replies;
+    sum.client.bytes_right += outcome.client.bytes_right;
+    sum.client.bytes_lost += outcome.client.bytes_lost;
+    sum.client.writes_failed += outcome.client.writes_failed;
+    sum.disk_set.faults += outcome.disk_set.faults;
+    sum.disk_set.ops += outcome.disk_set.ops;
+    sum.runs += outcome.runs;
+    sum.records += outcome.records;
 }

@@ -49,7 +49,7 @@ fn main() -> ExitCode {
             let count = count.unwrap_or(PLANTED_SEEDS);
             WatchBug::ALL.into_iter().map(|bug| is_found(bug, from, count)).fold(true, |all, is| all & is)
         }
-        Some(YearArguments { count, from, .. }) => many(from, count.unwrap_or(1)),
+        Some(YearArguments { count, from, .. }) => run_many(from, count.unwrap_or(1)),
     };
     if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
@@ -76,11 +76,11 @@ fn attempt(seed: u64, bug: Option<WatchBug>) -> YearOutcome {
         .unwrap_or_else(|_| YearOutcome { faults: vec!["it panicked: see above".to_owned()], ..YearOutcome::default() })
 }
 
-/// Runs seeds on all cores until there are none left, or `heed` returns true for an outcome.
-fn search(from: u64, count: u64, bug: Option<WatchBug>, mut heed: impl FnMut(u64, YearOutcome) -> bool + Send) {
+/// Runs seeds on all cores until there are none left, or `judge` returns true for an outcome.
+fn search(from: u64, count: u64, bug: Option<WatchBug>, mut judge: impl FnMut(u64, YearOutcome) -> bool + Send) {
     let next = AtomicU64::new(0);
     let threads = thread::available_parallelism().map_or(1, usize::from);
-    let heed = Mutex::new(&mut heed);
+    let judge = Mutex::new(&mut judge);
     thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
@@ -90,7 +90,7 @@ fn search(from: u64, count: u64, bug: Option<WatchBug>, mut heed: impl FnMut(u64
                         return;
                     }
                     let outcome = attempt(from + step, bug);
-                    let is_enough = heed.lock().is_ok_and(|mut heed| heed(from + step, outcome));
+                    let is_enough = judge.lock().is_ok_and(|mut judge| judge(from + step, outcome));
                     if is_enough {
                         next.store(count, Ordering::Relaxed);
                     }
@@ -105,7 +105,7 @@ fn is_calibrated(held: u64, forecasts: u64) -> bool {
     forecasts < FORECASTS_MIN || (held * 100 >= forecasts * 70 && held * 100 <= forecasts * 90)
 }
 
-fn many(from: u64, count: u64) -> bool {
+fn run_many(from: u64, count: u64) -> bool {
     let begin = Instant::now();
     let (mut failures, mut well, mut sum) = (Vec::new(), 0u64, YearOutcome::default());
     let (mut disks, mut messages, mut starts) = (0, 0, 0);

@@ -102,7 +102,7 @@ impl StormClient {
     }
 
     /// Has it sent all requests of its own?
-    pub fn is_through(&self) -> bool {
+    pub fn has_sent_all(&self) -> bool {
         self.sent >= self.habits.requests
     }
 
@@ -176,7 +176,7 @@ impl StormClient {
         may_lose: impl Fn(Range<u64>) -> bool,
         array: &mut impl ArrayMachine,
     ) {
-        self.trace.say(now, || format!("  {} -> {}", id.0, told(&reply)));
+        self.trace.log(now, || format!("  {} -> {}", id.0, describe(&reply)));
         let pending = self.pending.remove(&id).unwrap_or_else(|| panic!("request {} was never sent", id.0));
         self.tally.replies += 1;
         match (pending, reply) {
@@ -205,15 +205,15 @@ impl StormClient {
                 let mut at = range.start;
                 for run in runs {
                     assert!(run.len > 0 && at + run.len <= range.end, "request {}: {run:?} at {at} of {range:?}", id.0);
-                    let may_be = run.is_written || self.oracle.may_be_zeros(begin, at..at + run.len);
-                    assert!(may_be, "request {}: {run:?} at {at} is said to be unwritten", id.0);
+                    let is_legal = run.is_written || self.oracle.may_be_zeros(begin, at..at + run.len);
+                    assert!(is_legal, "request {}: {run:?} at {at} is said to be unwritten", id.0);
                     at += run.len;
                 }
                 self.oracle.read_ends(begin);
             }
             (PendingRequest::Verify, BlockReply::Done | BlockReply::Failed(BlockFailure::Stopping)) => {}
             (PendingRequest::Verify, BlockReply::Failed(BlockFailure::Io)) if may_lose(0..self.size) => {}
-            (pending, reply) => panic!("request {}, {pending:?}, was replied to with {}", id.0, told(&reply)),
+            (pending, reply) => panic!("request {}, {pending:?}, was replied to with {}", id.0, describe(&reply)),
         }
     }
 
@@ -295,7 +295,7 @@ impl StormClient {
 
     fn submit(&mut self, now: Nanos, request: BlockRequest, pending: PendingRequest, array: &mut impl ArrayMachine) {
         let id = self.remember(pending.clone());
-        self.trace.say(now, || format!("  {} <- {pending:?}", id.0));
+        self.trace.log(now, || format!("  {} <- {pending:?}", id.0));
         array.submit(now, id, request);
     }
 
@@ -330,7 +330,7 @@ impl StormClient {
     }
 }
 
-fn told(reply: &BlockReply) -> String {
+fn describe(reply: &BlockReply) -> String {
     match reply {
         BlockReply::Read(parts) => {
             let mut runs: Vec<(&str, u64)> = Vec::new();

@@ -228,10 +228,10 @@ fn geometry(rng: &mut Rng) -> Geometry {
     );
     // Under Hybrid-1 the fault budget allows lost writes in few shapes, in fewer still when a member is out (see
     // `FaultBudget`): most draws of other shapes are rejected.
-    let tells_little = |Shape { data, parity }| scheme == Scheme::Hybrid1 && (parity < 2 || data < parity + 2);
+    let allows_few_faults = |Shape { data, parity }| scheme == Scheme::Hybrid1 && (parity < 2 || data < parity + 2);
     let layout = loop {
         let layout = layout(rng);
-        if !tells_little(layout.shape()) || rng.below(8) == 0 {
+        if !allows_few_faults(layout.shape()) || rng.below(8) == 0 {
             break layout;
         }
     };
@@ -294,7 +294,7 @@ fn chances(rng: &mut Rng) -> Chances {
         misread: chance() / 2.0,
         misread_unaligned: chance() / 2.0,
         refused: chance() / 8.0,
-        beside: chance(),
+        metadata: chance(),
     }
 }
 

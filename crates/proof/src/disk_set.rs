@@ -124,15 +124,20 @@ impl DiskSet {
     /// When the contract of `core::volume::member` is broken: the bytes are not whole blocks, reach beyond the disk's
     /// end, or overlap another operation under way, one of the two being a write.
     pub fn start(&mut self, now: Nanos, op: MemberOp) {
-        self.trace.say(now, || format!("    {}", told(&op)));
+        self.trace.log(now, || format!("    {}", describe(&op)));
         let disk = &self.disks[op.member.get()];
         if let Some(range) = range(&op.kind) {
             let block = disk.block_bytes() as u64;
             let is_whole = range.start.is_multiple_of(block) && range.end.is_multiple_of(block);
-            assert!(is_whole && range.start < range.end && range.end <= disk.bytes(), "not blocks: {}", told(&op));
-            let is_here = |other: &&UnderWay| other.incarnation == disk.incarnation && clashes(&other.op, &op);
-            let clash = self.under_way.iter().flatten().find(is_here);
-            assert!(clash.is_none(), "together on the same bytes: {} and {}", told(&clash.unwrap().op), told(&op));
+            assert!(is_whole && range.start < range.end && range.end <= disk.bytes(), "not blocks: {}", describe(&op));
+            let is_clash = |other: &&UnderWay| other.incarnation == disk.incarnation && clashes(&other.op, &op);
+            let clash = self.under_way.iter().flatten().find(is_clash);
+            assert!(
+                clash.is_none(),
+                "together on the same bytes: {} and {}",
+                describe(&clash.unwrap().op),
+                describe(&op)
+            );
         }
         let OpLatency { least, spread, slow } = self.latency;
         let mut takes = least.0 + self.rng.below(spread.0 + 1);
@@ -197,7 +202,7 @@ impl DiskSet {
             }
         };
         if let Err(fault) = result {
-            self.trace.say(now, || format!("    op {} on disk {member}: {fault:?}", id.0));
+            self.trace.log(now, || format!("    op {} on disk {member}: {fault:?}", id.0));
         }
         MemberOpDone { id, buffer, result }
     }
@@ -211,7 +216,7 @@ impl DiskSet {
     pub fn hang(&mut self, now: Nanos, member: usize) {
         self.release(now);
         self.still_reads = self.rng.below(3) == 0;
-        self.trace.say(now, || format!("DISK {member} HANGS{}", if self.still_reads { ", but for reads" } else { "" }));
+        self.trace.log(now, || format!("DISK {member} HANGS{}", if self.still_reads { ", but for reads" } else { "" }));
         (self.hung, self.suspected[member]) = (Some(member), Nanos::MAX);
         self.fault_budget.lacks(&self.disks, member);
     }
@@ -235,7 +240,7 @@ impl DiskSet {
     /// Brings back a disk that was gone, with what it kept.
     pub fn bring_back(&mut self, now: Nanos, survival: CrashSurvival) {
         let Some(member) = self.disks.iter().position(|disk| disk.is_gone) else { return };
-        self.trace.say(now, || format!("disk {member} is back"));
+        self.trace.log(now, || format!("disk {member} is back"));
         self.disks[member].is_gone = false;
         self.disks[member].crash(&[], survival, &mut self.rng);
     }
@@ -243,29 +248,29 @@ impl DiskSet {
     /// Damages metadata of a random member, outside of its rows, if the fault budget allows it.
     pub fn blight(&mut self, now: Nanos) {
         let member = self.rng.below(self.disks.len() as u64) as usize;
-        if self.disks[member].is_gone || !self.fault_budget.allows_beside(&self.disks, member) {
+        if self.disks[member].is_gone || !self.fault_budget.allows_metadata_damage(&self.disks, member) {
             return;
         }
-        let there = member_metadata::pick(&self.geometry, &self.disks[member], &mut self.rng);
-        let mut hurt = self.disks[member].clone();
+        let bytes = member_metadata::pick(&self.geometry, &self.disks[member], &mut self.rng);
+        let mut damaged = self.disks[member].clone();
         if self.rng.below(2) == 0 {
-            hurt.spoil(there.start, there.end - there.start);
+            damaged.spoil(bytes.start, bytes.end - bytes.start);
         } else {
-            let junk: Vec<u8> = there.clone().map(|_| self.rng.bits() as u8).collect();
-            hurt.strike(there.start, &junk);
+            let junk: Vec<u8> = bytes.clone().map(|_| self.rng.bits() as u8).collect();
+            damaged.strike(bytes.start, &junk);
         }
         // The damage must not make the disk look older than it is.
         let generation = |disk: &MemberDisk| array::superblock(disk).map(|superblock| superblock.generation);
-        if generation(&hurt) == generation(&self.disks[member]) {
-            self.disks[member] = hurt;
-            self.blights(now, member, there);
+        if generation(&damaged) == generation(&self.disks[member]) {
+            self.disks[member] = damaged;
+            self.note_blight(now, member, bytes);
         }
     }
 
-    fn blights(&mut self, now: Nanos, member: usize, there: Range<u64>) {
+    fn note_blight(&mut self, now: Nanos, member: usize, bytes: Range<u64>) {
         self.tally.faults += 1;
-        self.trace.say(now, || format!("  FAULT disk {member} at {there:?}, beside the rows"));
-        self.blighted.push((member, there));
+        self.trace.log(now, || format!("  FAULT disk {member} at {bytes:?}, beside the rows"));
+        self.blighted.push((member, bytes));
     }
 
     /// Makes some blocks of a random row unreadable, if the fault budget allows it; returns whether it does.
@@ -273,22 +278,22 @@ impl DiskSet {
         let (block, row_bytes) = (self.geometry.block_bytes, self.geometry.row_bytes());
         let row = (self.rng.below(self.disks.len() as u64) as usize, self.rng.below(self.geometry.rows));
         let damages = [(row, DamageKind::Failed)];
-        let may = self.fault_budget.stripe(row).is_some() && self.fault_budget.allows(&self.disks, &damages);
-        if may && !self.disks[row.0].is_gone {
+        let is_allowed = self.fault_budget.stripe(row).is_some() && self.fault_budget.allows(&self.disks, &damages);
+        if is_allowed && !self.disks[row.0].is_gone {
             let blocks = row_bytes / block;
             let first = self.rng.below(blocks);
             let len = (1 + self.rng.below(blocks - first)) * block;
             self.disks[row.0].spoil((self.geometry.chunk_offset(RowIndex(row.1)) + first * block).get(), len);
-            self.fall(now, &damages, &[(row, InjectedFault::Unreadable)]);
+            self.note_faults(now, &damages, &[(row, InjectedFault::Unreadable)]);
         }
-        may
+        is_allowed
     }
 
     /// Picks another disk that from now on loses all writes to its rows, as far as the fault budget allows; or none.
     pub fn forget(&mut self, now: Nanos) {
         let member =
             Some(self.rng.below(self.disks.len() as u64 + 1) as usize).filter(|&member| member < self.disks.len());
-        self.trace.say(now, || format!("DISK {member:?} FORGETS"));
+        self.trace.log(now, || format!("DISK {member:?} FORGETS"));
         self.injector.forgetful = member;
     }
 
@@ -313,15 +318,15 @@ impl DiskSet {
         let mut dirty: Vec<u64> = rows.iter().filter_map(|&row| self.fault_budget.stripe(row)).collect();
         dirty.sort_unstable();
         dirty.dedup();
-        self.trace.say(now, || format!("CRASH, {survival:?}; dirty stripes {dirty:?}"));
+        self.trace.log(now, || format!("CRASH, {survival:?}; dirty stripes {dirty:?}"));
         for (member, disk) in self.disks.iter_mut().enumerate().filter(|(_, disk)| !disk.is_gone) {
-            let is_its = |under_way: &&UnderWay| {
+            let is_on_this_disk = |under_way: &&UnderWay| {
                 under_way.op.member == MemberIndex(member) && under_way.incarnation == disk.incarnation
             };
             let writes: Vec<(u64, &[u8])> = under_way
                 .iter()
                 .flatten()
-                .filter(is_its)
+                .filter(is_on_this_disk)
                 .filter_map(|under_way| match &under_way.op.kind {
                     OpKind::Write { offset, buffer, .. } => Some((offset.get(), &buffer[..])),
                     _ => None,
@@ -392,14 +397,14 @@ impl DiskSet {
 
     /// Takes a disk away: it does not answer any more.
     pub fn lose(&mut self, now: Nanos, member: usize) {
-        self.trace.say(now, || format!("DISK {member} IS GONE"));
+        self.trace.log(now, || format!("DISK {member} IS GONE"));
         self.disks[member].is_gone = true;
         self.fault_budget.lacks(&self.disks, member);
     }
 
     /// Puts another disk, or the same one again, in a member's place. What is under way on the old disk ends as gone.
     pub fn exchange(&mut self, now: Nanos, member: usize) {
-        self.trace.say(now, || format!("disk {member} is exchanged"));
+        self.trace.log(now, || format!("disk {member} is exchanged"));
         let old = &self.disks[member];
         let bytes = self.geometry.member_bytes + [0, 0, 4096, 65_536][self.rng.below(4) as usize];
         let mut disk = match self.rng.below(3) {
@@ -430,7 +435,7 @@ impl DiskSet {
         if let Some((disk, at)) = stray {
             let row = (member, self.geometry.row_at(MemberOffset(offset)).expect("only reads of rows go astray").get());
             self.fault_budget.note_read(row, false);
-            self.fall(now, &[], &[(row, InjectedFault::Misread)]);
+            self.note_faults(now, &[], &[(row, InjectedFault::Misread)]);
             return self.disks[disk].read(at, buffer);
         }
         // An appendix read alone proves nothing about its content.
@@ -493,10 +498,10 @@ impl DiskSet {
                 return Err(DiskFault::Medium);
             }
             let len = data.len() as u64;
-            let fate = self.injector.harm_beside(member, len, &self.disks, &self.fault_budget);
+            let fate = self.injector.harm_metadata(member, len, &self.disks, &self.fault_budget);
             self.disks[member].write(offset, data, is_durable, fate);
             if fate != WriteFate::HONEST {
-                self.blights(now, member, offset..offset + len);
+                self.note_blight(now, member, offset..offset + len);
             }
             return Ok(());
         }
@@ -513,26 +518,26 @@ impl DiskSet {
                 .into_iter()
                 .for_each(|row| self.fault_budget.note_write(row));
         }
-        if let Some((there, at)) = harm.strikes.filter(|&(there, _)| !self.disks[there].is_gone) {
-            self.disks[there].strike(at, data);
+        if let Some((target, at)) = harm.strikes.filter(|&(target, _)| !self.disks[target].is_gone) {
+            self.disks[target].strike(at, data);
         }
         if !harm.planted.is_empty() {
-            self.fall(now, &harm.damages, &harm.planted);
+            self.note_faults(now, &harm.damages, &harm.planted);
         }
         if harm.is_refused { Err(DiskFault::Medium) } else { Ok(()) }
     }
 
-    fn fall(&mut self, now: Nanos, damages: &[(Row, DamageKind)], planted: &[(Row, InjectedFault)]) {
+    fn note_faults(&mut self, now: Nanos, damages: &[(Row, DamageKind)], planted: &[(Row, InjectedFault)]) {
         self.tally.faults += 1;
         for &(row, kind) in planted {
             let stripe = self.fault_budget.stripe(row);
             let offset = self.geometry.chunk_offset(RowIndex(row.1));
-            self.trace.say(now, || {
+            self.trace.log(now, || {
                 format!("  FAULT disk {} at {offset} (row {}, stripe {stripe:?}): {kind:?}", row.0, row.1)
             });
             self.planted.entry(row).or_default().push(kind);
-            if kind.is_behind() {
-                self.fault_budget.note_behind(row);
+            if kind.leaves_old_appendix() {
+                self.fault_budget.note_old_version(row);
             }
         }
         self.unseen.extend(damages.iter().map(|&(row, _)| row));
@@ -565,8 +570,8 @@ fn clashes(one: &MemberOp, other: &MemberOp) -> bool {
     }
 }
 
-fn told(op: &MemberOp) -> String {
-    let what = match &op.kind {
+fn describe(op: &MemberOp) -> String {
+    let verb = match &op.kind {
         OpKind::Read { .. } => "read",
         OpKind::Write { is_durable: true, .. } => "write, durable",
         OpKind::Write { .. } => "write",
@@ -574,5 +579,5 @@ fn told(op: &MemberOp) -> String {
         OpKind::Discard { .. } => "discard",
     };
     let place = range(&op.kind).map_or(String::new(), |range| format!(" {}+{}", range.start, range.end - range.start));
-    format!("op {} on disk {}: {what}{place}", op.id.0, op.member)
+    format!("op {} on disk {}: {verb}{place}", op.id.0, op.member)
 }

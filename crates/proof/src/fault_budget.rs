@@ -56,9 +56,9 @@ pub struct FaultBudget {
     /// Stripes whose chunks may be lost.
     losable: BTreeSet<u64>,
     /// Data rows under Hybrid-1 whose version is older than that of their last write.
-    behind: BTreeSet<Row>,
-    /// Stripes with a row of `behind` that was then overwritten: the next version was counted from the old one, and
-    /// names two contents. Without a crash the other rows distinguish them; in a half-written stripe nothing does.
+    old_versions: BTreeSet<Row>,
+    /// Stripes with a row of `old_versions` that was then overwritten: the next version was counted from the old one,
+    /// and names two contents. Without a crash the other rows distinguish them; in a half-written stripe nothing does.
     recounted: BTreeSet<u64>,
 }
 
@@ -76,7 +76,7 @@ impl FaultBudget {
             dirty: BTreeSet::new(),
             ever_dirty: BTreeSet::new(),
             losable: BTreeSet::new(),
-            behind: BTreeSet::new(),
+            old_versions: BTreeSet::new(),
             recounted: BTreeSet::new(),
         }
     }
@@ -90,7 +90,7 @@ impl FaultBudget {
     }
 
     /// May the metadata outside this member's rows be damaged? See [`member_metadata`].
-    pub fn allows_beside(&self, disks: &[MemberDisk], member: usize) -> bool {
+    pub fn allows_metadata_damage(&self, disks: &[MemberDisk], member: usize) -> bool {
         if self.lacking[member] {
             return false;
         }
@@ -99,18 +99,18 @@ impl FaultBudget {
         let mut whole = whole.filter(|&other| member_metadata::is_whole(&self.geometry, &disks[other])).peekable();
         whole.peek().is_some() && {
             // A wiped disk is intact, because its zeros are what was written, but it has no generations.
-            let told = |other: usize| member_metadata::newest(&self.geometry, &disks[other]);
+            let generations = |other: usize| member_metadata::newest(&self.geometry, &disks[other]);
             let newest = (0..disks.len())
                 .filter(is_active)
-                .map(told)
+                .map(generations)
                 .reduce(|one, other| one.into_iter().zip(other).map(|(one, other)| one.max(other)).collect());
-            whole.any(|other| Some(told(other)) == newest)
+            whole.any(|other| Some(generations(other)) == newest)
         }
     }
 
     /// May this member be lost now?
     pub fn allows_loss(&self, disks: &[MemberDisk], member: usize) -> bool {
-        if !self.allows_beside(disks, member) {
+        if !self.allows_metadata_damage(disks, member) {
             return false;
         }
         let mut lacking = self.lacking.clone();
@@ -195,7 +195,7 @@ impl FaultBudget {
     pub fn note_write(&mut self, row: Row) {
         let slot = self.geometry.layout.slot_at(row.0, row.1).map(|(_, slot)| slot);
         let is_data = slot.is_some_and(|slot| slot < self.geometry.layout.shape().data);
-        if self.behind.remove(&row) {
+        if self.old_versions.remove(&row) {
             self.recounted.extend(self.stripe(row));
         }
         if self.handed_on.get(&row).is_some_and(|&(_, was_read)| is_data || !was_read) {
@@ -204,9 +204,9 @@ impl FaultBudget {
     }
 
     /// Notes that the last write of this row left an older appendix there.
-    pub fn note_behind(&mut self, row: Row) {
+    pub fn note_old_version(&mut self, row: Row) {
         if self.geometry.scheme == Scheme::Hybrid1 {
-            self.behind.insert(row);
+            self.old_versions.insert(row);
         }
     }
 
@@ -217,7 +217,7 @@ impl FaultBudget {
 
     /// Notes that a row was found to be wrong, and repaired.
     pub fn note_repair(&mut self, row: Row) {
-        self.behind.remove(&row);
+        self.old_versions.remove(&row);
         self.handed_on.remove(&row);
     }
 
@@ -271,14 +271,14 @@ impl FaultBudget {
     /// Adds the dirty stripes in which anything is wrong now to those whose chunks may be lost.
     pub fn doubt(&mut self, disks: &[MemberDisk]) {
         let dirty: Vec<u64> = self.dirty.iter().copied().collect();
-        let hurt = dirty.into_iter().filter(|&stripe| self.is_hurt(disks, stripe));
-        let hurt: Vec<u64> = hurt.collect();
-        self.losable.extend(hurt);
+        let damaged = dirty.into_iter().filter(|&stripe| self.is_damaged(disks, stripe));
+        let damaged: Vec<u64> = damaged.collect();
+        self.losable.extend(damaged);
     }
 
     /// Removes from the dirty stripes those that are resynced.
-    pub fn resynced(&mut self, is_settled: impl Fn(u64) -> bool) {
-        self.dirty.retain(|&stripe| !is_settled(stripe));
+    pub fn resynced(&mut self, is_resynced: impl Fn(u64) -> bool) {
+        self.dirty.retain(|&stripe| !is_resynced(stripe));
     }
 
     /// The stripes that a crash left half written, and that are not resynced yet.
@@ -298,7 +298,7 @@ impl FaultBudget {
     }
 
     /// Is anything wrong in this stripe?
-    fn is_hurt(&self, disks: &[MemberDisk], stripe: u64) -> bool {
+    fn is_damaged(&self, disks: &[MemberDisk], stripe: u64) -> bool {
         let (len, layout) = (self.geometry.row_bytes(), &self.geometry.layout);
         (0..layout.shape().slots()).any(|slot| {
             let place = layout.place(stripe, slot);

@@ -30,7 +30,7 @@ pub struct Chances {
     /// A write to a row is refused, and the row becomes unreadable; or a write outside of the rows, or a flush, is refused.
     pub refused: f64,
     /// A write of a superblock, the intents or the written map is lost or torn.
-    pub beside: f64,
+    pub metadata: f64,
 }
 
 /// A fault planted in a row.
@@ -58,7 +58,7 @@ pub enum InjectedFault {
 
 impl InjectedFault {
     /// Does the fault leave an older appendix?
-    pub fn is_behind(self) -> bool {
+    pub fn leaves_old_appendix(self) -> bool {
         matches!(self, InjectedFault::Lost | InjectedFault::Torn | InjectedFault::Missed)
     }
 
@@ -148,7 +148,7 @@ impl FaultInjector {
         let blocks = len / self.geometry.block_bytes;
         let mut harm = Harm::none();
         harm.fate = WriteFate { stale_from: Some(0), is_latent: !is_durable && self.rng.uniform() < latent };
-        let suffers = |harm: &mut Harm, rows: &[Row], damage, planted| {
+        let add_damage = |harm: &mut Harm, rows: &[Row], damage, planted| {
             harm.damages.extend(rows.iter().map(|&row| (row, damage)));
             harm.planted.extend(rows.iter().map(|&row| (row, planted)));
         };
@@ -157,7 +157,7 @@ impl FaultInjector {
             Some(*sum)
         });
         match kind.take_while(|&bound| draw >= bound).count() {
-            0 => suffers(&mut harm, &rows, DamageKind::Stale, InjectedFault::Lost),
+            0 => add_damage(&mut harm, &rows, DamageKind::Stale, InjectedFault::Lost),
             1 if blocks >= 2 => {
                 let kept = 1 + self.rng.below(blocks - 1);
                 harm.fate.stale_from = Some(kept);
@@ -165,31 +165,31 @@ impl FaultInjector {
                 let mut old = vec![0; (kept * self.geometry.block_bytes) as usize];
                 let is_old = disks[disk].read(offset, &mut old).is_ok() && data.starts_with(&old);
                 match rows.len() == 1 && !is_old {
-                    true => suffers(&mut harm, &rows, DamageKind::Corrupt, InjectedFault::Torn),
-                    false => suffers(&mut harm, &rows, DamageKind::Stale, InjectedFault::Lost),
+                    true => add_damage(&mut harm, &rows, DamageKind::Corrupt, InjectedFault::Torn),
+                    false => add_damage(&mut harm, &rows, DamageKind::Stale, InjectedFault::Lost),
                 }
             }
             2 => {
-                let Some((there, at)) = self.elsewhere(disk, offset, len, wrong_disk) else { return Harm::none() };
-                harm.strikes = Some((there, at));
-                suffers(&mut harm, &rows, DamageKind::Stale, InjectedFault::Missed);
-                suffers(
+                let Some((to_disk, at)) = self.elsewhere(disk, offset, len, wrong_disk) else { return Harm::none() };
+                harm.strikes = Some((to_disk, at));
+                add_damage(&mut harm, &rows, DamageKind::Stale, InjectedFault::Missed);
+                add_damage(
                     &mut harm,
-                    &self.rows(there, at, len),
+                    &self.rows(to_disk, at, len),
                     DamageKind::Corrupt,
                     InjectedFault::Struck(disk, offset),
                 );
             }
             3 => {
-                let Some((there, at)) = self.askew(disk, offset, len) else { return Harm::none() };
-                harm.strikes = Some((there, at));
-                suffers(&mut harm, &rows, DamageKind::Stale, InjectedFault::Missed);
-                let struck = self.rows(there, at, len);
-                suffers(&mut harm, &struck, DamageKind::Corrupt, InjectedFault::Grazed);
+                let Some((to_disk, at)) = self.askew(disk, offset, len) else { return Harm::none() };
+                harm.strikes = Some((to_disk, at));
+                add_damage(&mut harm, &rows, DamageKind::Stale, InjectedFault::Missed);
+                let struck = self.rows(to_disk, at, len);
+                add_damage(&mut harm, &struck, DamageKind::Corrupt, InjectedFault::Grazed);
             }
             4 => {
                 (harm.is_refused, harm.fate) = (true, WriteFate::HONEST);
-                suffers(&mut harm, &rows, DamageKind::Failed, InjectedFault::Unreadable);
+                add_damage(&mut harm, &rows, DamageKind::Failed, InjectedFault::Unreadable);
             }
             _ => return Harm::none(),
         }
@@ -202,14 +202,14 @@ impl FaultInjector {
     }
 
     /// Draws what happens to a write outside of the rows.
-    pub fn harm_beside(
+    pub fn harm_metadata(
         &mut self,
         member: usize,
         len: u64,
         disks: &[MemberDisk],
         fault_budget: &FaultBudget,
     ) -> WriteFate {
-        if self.rng.uniform() >= self.chances.beside || !fault_budget.allows_beside(disks, member) {
+        if self.rng.uniform() >= self.chances.metadata || !fault_budget.allows_metadata_damage(disks, member) {
             return WriteFate::HONEST;
         }
         WriteFate { stale_from: Some(self.rng.below(len / self.geometry.block_bytes)), is_latent: false }
@@ -233,14 +233,14 @@ impl FaultInjector {
         }
         let rows = self.rows(disk, offset, len);
         let [row] = rows[..] else { return None };
-        let there = if draw < self.chances.misread {
+        let place = if draw < self.chances.misread {
             self.elsewhere(disk, offset, len, self.chances.wrong_disk)
         } else {
             self.askew(disk, offset, len)
         };
         // Both the place that is read and the place that should be must be right: two faults in one read are one too
         // many. (A misdirected write may lie where the read goes, whole and old, also where nothing was written before.)
-        let is_well = |(disk, at): (usize, u64)| {
+        let is_sound = |(disk, at): (usize, u64)| {
             let rows = self.rows(disk, at, len);
             let is_wrong = |&(disk, row): &Row| {
                 let (offset, len) = (self.geometry.chunk_offset(RowIndex(row)), self.geometry.row_bytes());
@@ -248,7 +248,7 @@ impl FaultInjector {
             };
             !disks[disk].is_gone && !rows.iter().any(is_wrong)
         };
-        there.filter(|&there| is_well(there) && is_well((disk, offset)) && fault_budget.allows_misread(disks, row))
+        place.filter(|&place| is_sound(place) && is_sound((disk, offset)) && fault_budget.allows_misread(disks, row))
     }
 
     /// The row of a byte, if it lies in one.
@@ -274,16 +274,16 @@ impl FaultInjector {
         let (row, last) = (self.row_at(offset)?, self.row_at(offset + len - 1)?);
         let disks = self.geometry.layout.disks() as u64;
         let count = last - row + 1;
-        let (there, to) = if self.rng.uniform() < wrong_disk && disks > 1 {
+        let (to_disk, to_row) = if self.rng.uniform() < wrong_disk && disks > 1 {
             ((disk as u64 + 1 + self.rng.below(disks - 1)) % disks, row)
         } else {
             // Near rows, too: a flipped bit of the address, or a head that settled on the next track.
             let reach = [2, self.geometry.rows][self.rng.below(2) as usize].min(self.geometry.rows - count + 1);
-            let to = (row + 1 + self.rng.below(reach)) % (self.geometry.rows - count + 1);
-            (disk as u64, to)
+            let to_row = (row + 1 + self.rng.below(reach)) % (self.geometry.rows - count + 1);
+            (disk as u64, to_row)
         };
-        let is_elsewhere = there != disk as u64 || to.abs_diff(row) >= count;
-        is_elsewhere.then(|| (there as usize, offset - self.chunk_offset(row) + self.chunk_offset(to)))
+        let is_elsewhere = to_disk != disk as u64 || to_row.abs_diff(row) >= count;
+        is_elsewhere.then(|| (to_disk as usize, offset - self.chunk_offset(row) + self.chunk_offset(to_row)))
     }
 
     /// A place on the same disk that is off by blocks that do not make whole rows.
@@ -294,12 +294,12 @@ impl FaultInjector {
         }
         let end = self.chunk_offset(self.geometry.rows);
         let row = self.rng.below(self.geometry.rows);
-        let here = offset - self.chunk_offset(self.row_at(offset)?);
+        let in_row = offset - self.chunk_offset(self.row_at(offset)?);
         let skew = (1 + self.rng.below(blocks - 1)) * self.geometry.block_bytes;
         let near = self.row_at(offset)?;
         let base = if self.rng.below(2) == 0 { row } else { near };
         let base = self.chunk_offset(base);
-        let at = base + here + skew;
+        let at = base + in_row + skew;
         (at + len <= end && !at.abs_diff(offset).is_multiple_of(self.geometry.row_bytes())).then_some((disk, at))
     }
 }

@@ -69,7 +69,7 @@ pub fn pick(geometry: &Geometry, disk: &MemberDisk, rng: &mut Rng) -> Range<u64>
             (offsets[rng.below(4) as usize], SUPERBLOCK_BYTES as u64)
         }
         1 => (geometry.intent_page_offset(rng.below(geometry.intent_pages)), geometry.block_bytes),
-        2 => (geometry.away_page_offset(rng.below(geometry.intent_pages)), geometry.block_bytes),
+        2 => (geometry.while_out_page_offset(rng.below(geometry.intent_pages)), geometry.block_bytes),
         _ => (geometry.written_page_offset(rng.below(geometry.written_pages), rng.below(2)), WRITTEN_PAGE_BYTES),
     };
     start.get()..(start + len).get()

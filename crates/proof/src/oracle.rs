@@ -255,14 +255,14 @@ impl DeviceOracle {
 
     fn complaint(&self, begin: u64, at: u64, bytes: &[u8], values: &[PossibleValue]) -> String {
         let newest = self.writes.len() as WriteId - 1;
-        let what = pattern::explain(bytes, at, newest, self.size);
+        let origin = pattern::explain(bytes, at, newest, self.size);
         let legal = values.iter().map(|value| {
             let OracleWrite { content, offset, len, .. } = self.writes[value.write as usize];
             let stale = if value.until > begin { "" } else { " (no more)" };
             format!("write {} of {len} at {offset}, {content:?}{stale}", value.write)
         });
         let legal: Vec<String> = legal.collect();
-        format!("wrong bytes: {} at {at} are {what}; legal: {}", bytes.len(), legal.join("; "))
+        format!("wrong bytes: {} at {at} are {origin}; legal: {}", bytes.len(), legal.join("; "))
     }
 
     /// Makes extents begin and end where the range does; returns the starts of those inside it.
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ended_last_or_is_under_way() {
+    fn a_read_may_return_the_last_ended_write_or_one_under_way() {
         let mut oracle = DeviceOracle::new(SIZE);
         assert_eq!(legal(&oracle), [0]);
         let one = writes(&mut oracle);
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flush_covers_what_was_replied_to_before_it_was_asked_for() {
+    fn a_flush_covers_the_writes_replied_to_before_it_was_submitted() {
         let mut oracle = DeviceOracle::new(SIZE);
         let one = begins(&mut oracle);
         let begin = oracle.flush_begins();
@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trim_is_zeros_or_what_was_and_zeroing_is_zeros() {
+    fn after_a_trim_zeros_or_the_old_data_are_legal_and_after_zeroing_only_zeros() {
         let mut oracle = DeviceOracle::new(SIZE);
         let one = writes(&mut oracle);
         let trim = oracle.write_begins(0, 512, WriteContent::ZerosPerhaps);
@@ -437,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_sectors_and_ranges_over_several_writes() {
+    fn partial_sectors_and_ranges_over_several_writes_are_checked() {
         let mut oracle = DeviceOracle::new(SIZE);
         let one = oracle.write_begins(100, 1000, WriteContent::Pattern);
         oracle.write_ends(one, false);

@@ -47,9 +47,9 @@ pub fn explain(bytes: &[u8], offset: u64, newest: WriteId, size: u64) -> String 
         return format!("write {write}'s bytes");
     }
     let moved = (0..size / 512).map(|sector| sector * 512 + offset % 512);
-    for there in moved.filter(|there| there + bytes.len() as u64 <= size) {
-        if let Some(write) = (1..=newest).find(|&write| matches(bytes, there, write)) {
-            return format!("write {write}'s bytes for {there}");
+    for place in moved.filter(|place| place + bytes.len() as u64 <= size) {
+        if let Some(write) = (1..=newest).find(|&write| matches(bytes, place, write)) {
+            return format!("write {write}'s bytes for {place}");
         }
     }
     format!("nobody's bytes: {:02x?}...", &bytes[..bytes.len().min(16)])
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_piece_is_what_the_whole_has_there_and_no_other_write_has_it() {
+    fn a_piece_equals_the_same_range_of_the_whole_and_of_no_other_write() {
         let mut whole = vec![0; 4096];
         fill(&mut whole, 1000, 7);
         for (start, end) in [(0, 1), (3, 4096), (511, 513), (8, 16), (17, 600)] {

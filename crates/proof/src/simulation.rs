@@ -88,7 +88,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         };
         let mut disks: Vec<MemberDisk> = (0..geometry.layout.disks()).map(disk).collect();
         S::create(setting, &mut disks);
-        trace.say(Nanos::ZERO, || setting.to_string());
+        trace.log(Nanos::ZERO, || setting.to_string());
         let subject = S::open(setting, &disks);
         let fault_budget = FaultBudget::new(geometry, setting.is_over_budget);
         let injector = FaultInjector::new(geometry, setting.chances, setting.rng(Stream::Faults));
@@ -123,7 +123,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
                 self.act(act);
                 continue;
             }
-            if self.client.is_through() && !self.client.is_waiting() {
+            if self.client.has_sent_all() && !self.client.is_waiting() {
                 match self.script.pop_front() {
                     // Incidents scheduled for later happen now.
                     Some(cue) => self.act(cue.act),
@@ -151,7 +151,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
     }
 
     fn act(&mut self, act: ArrayIncident) {
-        self.trace.say(self.now, || format!("{act:?}"));
+        self.trace.log(self.now, || format!("{act:?}"));
         match act {
             ArrayIncident::Crash(survival) => {
                 self.crash(survival);
@@ -212,21 +212,21 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         let undecidable = self.disk_set.crash(self.now, survival);
         self.disk_set.undecidable.clear();
         self.client.crash();
-        self.look_at_numbers();
+        self.check_write_numbers();
         self.announced = S::announced(self.setting, &self.disk_set.disks);
         self.give_up(&undecidable);
         self.given_up = undecidable.into_iter().collect();
     }
 
     /// Checks that no row left by a crash carries a write number that the next start could give to another write.
-    fn look_at_numbers(&self) {
+    fn check_write_numbers(&self) {
         let geometry = self.setting.geometry;
         if !geometry.scheme.has_versions() || self.setting.is_over_budget {
             return;
         }
-        let told: Vec<Superblock> = self.disk_set.disks.iter().filter_map(array::superblock).collect();
-        let Some(mark) = told.iter().map(|superblock| superblock.write_mark).max() else { return };
-        let array = told[0].array.id();
+        let superblocks: Vec<Superblock> = self.disk_set.disks.iter().filter_map(array::superblock).collect();
+        let Some(mark) = superblocks.iter().map(|superblock| superblock.write_mark).max() else { return };
+        let array = superblocks[0].array.id();
         let mut appendix = vec![0; (geometry.row_bytes() - geometry.chunk_bytes) as usize];
         let (data, stripes) = (geometry.layout.shape().data, 0..geometry.stripes);
         for (role, (disk, row)) in stripes.flat_map(|stripe| self.disk_set.places(stripe).take(data).enumerate()) {
@@ -243,10 +243,10 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
 
     /// Accepts any content of rows that cannot be decided: those hit by a fault before their stripes were resynced after
     /// a crash; over the budget also those of stripes that the volume must take for half written and cannot rebuild.
-    fn look_for_undecidable(&mut self) {
+    fn accept_undecidable(&mut self) {
         let mut rows = std::mem::take(&mut self.disk_set.undecidable);
         if self.setting.is_over_budget && !self.announced.is_empty() {
-            match self.subject.health().is_settled {
+            match self.subject.health().is_resynced {
                 true => self.announced.clear(),
                 false => rows.extend(self.disk_set.corrupt_beyond(self.announced.iter().copied())),
             }
@@ -262,20 +262,20 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
             let Some((stripe, slot)) = geometry.layout.slot_at(disk, row) else { continue };
             if slot < geometry.layout.shape().data && stripe < geometry.stripes {
                 let start = stripe * geometry.stripe_bytes() + slot as u64 * geometry.chunk_bytes;
-                self.trace.say(self.now, || format!("bytes {start}+{} may be anything", geometry.chunk_bytes));
+                self.trace.log(self.now, || format!("bytes {start}+{} may be anything", geometry.chunk_bytes));
                 self.client.oracle.accept_anything(start..start + geometry.chunk_bytes);
             }
         }
     }
 
     /// Loses a random member in this way, if it may be lost. Returns its index.
-    fn lose(&mut self, how: impl FnOnce(&mut DiskSet, Nanos, usize)) -> Option<usize> {
+    fn lose(&mut self, method: impl FnOnce(&mut DiskSet, Nanos, usize)) -> Option<usize> {
         let slot = self.rng.below(self.disk_set.disks.len() as u64) as usize;
         let is_there = !self.disk_set.fault_budget.lacking[slot];
         if !is_there || !self.disk_set.fault_budget.allows_loss(&self.disk_set.disks, slot) {
             return None;
         }
-        how(&mut self.disk_set, self.now, slot);
+        method(&mut self.disk_set, self.now, slot);
         Some(slot)
     }
 
@@ -288,7 +288,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         if self.rng.below(2) == 0 && !self.disk_set.disks[slot].is_gone {
             self.disk_set.put_back(self.now, slot);
             if self.subject.readd(self.now, &self.disk_set.disks[slot], name) {
-                self.trace.say(self.now, || format!("disk {slot} is taken back"));
+                self.trace.log(self.now, || format!("disk {slot} is taken back"));
                 return;
             }
         }
@@ -300,8 +300,8 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
     /// needs. All of them together must then be refused.
     fn fork(&mut self) {
         let count = self.disk_set.disks.len();
-        let others = 1 + self.rng.below((1 << count) - 2);
-        let sides = [others, !others].map(|gone| {
+        let gone_first = 1 + self.rng.below((1 << count) - 2);
+        let sides = [gone_first, !gone_first].map(|gone| {
             let mut disks = self.disk_set.disks.clone();
             let is_out = |slot: &usize| gone & 1 << slot != 0;
             (0..count).filter(is_out).for_each(|slot| disks[slot].is_gone = true);
@@ -314,12 +314,12 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         if self.disk_set.fault_budget.lacking.contains(&true) || !sides.iter().all(|disks| is_bearable(disks)) {
             return;
         }
-        let [one, other] = sides.map(|mut disks| {
+        let [first, second] = sides.map(|mut disks| {
             run_alone::<S>(self.setting, &mut disks);
             disks
         });
         let both: Vec<MemberDisk> =
-            (0..count).map(|slot| [&one, &other][usize::from(one[slot].is_gone)][slot].clone()).collect();
+            (0..count).map(|slot| [&first, &second][usize::from(first[slot].is_gone)][slot].clone()).collect();
         assert!(S::refusal(&both).is_some(), "two histories are put together");
     }
 
@@ -373,11 +373,11 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         // Pages of the written map wait for a flush.
         self.client.flush(self.now, &mut self.subject);
         self.wait("a flush never ends", |world| !world.client.is_waiting() && world.disk_set.next_end().is_none());
-        self.look_at_disks();
-        let (told, before) = (self.lost.len() as u64 * self.setting.geometry.chunk_bytes, self.client.tally.bytes_lost);
+        self.check_disks();
+        let (lost, before) = (self.lost.len() as u64 * self.setting.geometry.chunk_bytes, self.client.tally.bytes_lost);
         self.read_all();
         let read = self.client.tally.bytes_lost - before;
-        assert_eq!(told, read, "bytes that a verification called lost, and bytes that reads did: {:?}", self.lost);
+        assert_eq!(lost, read, "bytes that a verification called lost, and bytes that reads did: {:?}", self.lost);
         self.stop();
         self.open();
         self.read_all();
@@ -385,13 +385,13 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
 
     /// Checks that after a verification the media hold what they should: all metadata outside of the rows, and the rows
     /// of all stripes that were ever written.
-    fn look_at_disks(&self) {
+    fn check_disks(&self) {
         let geometry = self.setting.geometry;
         let newest = member_metadata::newest(&geometry, &self.disk_set.disks[0]);
         for (slot, disk) in self.disk_set.disks.iter().enumerate() {
-            let told = member_metadata::newest(&geometry, disk);
-            let is_fine = member_metadata::is_readable(&geometry, disk) && told == newest;
-            assert!(is_fine, "beside the rows disk {slot} has {told:?}, and disk 0 {newest:?}");
+            let generations = member_metadata::newest(&geometry, disk);
+            let is_fine = member_metadata::is_readable(&geometry, disk) && generations == newest;
+            assert!(is_fine, "beside the rows disk {slot} has {generations:?}, and disk 0 {newest:?}");
         }
         // A bare array finds nothing, and a pure one finds nothing in its parities.
         if !geometry.scheme.checks_itself() || self.setting.is_over_budget {
@@ -464,7 +464,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
     }
 
     fn is_sending(&self) -> bool {
-        !self.client.is_through() && self.client.has_room()
+        !self.client.has_sent_all() && self.client.has_room()
     }
 
     /// Takes all operations, replies and findings that the volume has ready.
@@ -484,14 +484,14 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
                 break;
             }
         }
-        self.look();
+        self.follow_volume();
     }
 
     /// Follows the findings, the states of members, and the resync after a crash.
-    fn look(&mut self) {
-        self.look_for_undecidable();
+    fn follow_volume(&mut self) {
+        self.accept_undecidable();
         while let Some(record) = self.subject.poll_record() {
-            self.trace.say(self.now, || format!("    {record:?}"));
+            self.trace.log(self.now, || format!("    {record:?}"));
             self.records += u64::from(record.end != Resolution::Lost);
             self.judge(record);
         }
@@ -505,13 +505,13 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
             let is_sure = health.is_open && !disk.is_gone && self.disk_set.suspected[slot] <= self.now;
             match (state == MemberState::Active, self.disk_set.fault_budget.lacking[slot]) {
                 (true, true) if is_sure && S::knows_active(&self.disk_set.disks, MemberIndex(slot)) => {
-                    self.trace.say(self.now, || format!("member {slot} is active"));
+                    self.trace.log(self.now, || format!("member {slot} is active"));
                     self.disk_set.fault_budget.lacking[slot] = false;
                 }
                 // A member that was lost, taken out or replaced, or that refused a write, is in `lacking` already. Here
                 // a crash came before it was durable that the member is active.
                 (false, false) if matches!(state, MemberState::Rebuilding { .. }) => {
-                    self.trace.say(self.now, || format!("member {slot} is {state:?}"));
+                    self.trace.log(self.now, || format!("member {slot} is {state:?}"));
                     self.disk_set.fault_budget.lacks(&self.disk_set.disks, slot);
                 }
                 (false, false) => panic!("member {slot} is {state:?}, and nothing befell it that costs a member"),
@@ -555,7 +555,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         let appears = |planted: &InjectedFault| {
             let is_second =
                 record.kind == CorruptionKind::MisdirectedRead && self.setting.geometry.scheme.has_buddies();
-            is_second && planted.is_behind()
+            is_second && planted.leaves_old_appendix()
         };
         // With junk in the row, one of the two reads may have been misdirected, and shown another place's row.
         let is_astray = matches!(record.kind, CorruptionKind::MisdirectedWrite { .. })

@@ -23,7 +23,7 @@ pub struct Health {
     /// Does it serve requests?
     pub is_open: bool,
     /// Does it serve, with nothing of the last crash left to resync?
-    pub is_settled: bool,
+    pub is_resynced: bool,
     /// The state of each member, by member index.
     pub members: Vec<MemberState>,
 }
@@ -126,8 +126,8 @@ impl StormSubject for Volume {
     fn health(&self) -> Health {
         let status = self.status();
         let members = status.members.into_iter().map(|(state, _)| state).collect();
-        let is_settled = status.is_open && status.regions_to_resync == 0;
-        Health { is_open: status.is_open, is_settled, members }
+        let is_resynced = status.is_open && status.regions_to_resync == 0;
+        Health { is_open: status.is_open, is_resynced, members }
     }
 
     fn is_written(&self, stripe: u64) -> bool {

@@ -18,7 +18,7 @@ impl StormLog {
     }
 
     /// Writes a line, stamped with the virtual time; `line` is called only if there is a sink.
-    pub fn say(&self, now: Nanos, line: impl FnOnce() -> String) {
+    pub fn log(&self, now: Nanos, line: impl FnOnce() -> String) {
         if let Some(sink) = &self.0 {
             sink(&format!("{:>9} us  {}", now.0 / 1000, line()));
         }

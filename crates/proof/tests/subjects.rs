@@ -191,7 +191,7 @@ impl<const BUG: u8> StormSubject for Single<BUG> {
     }
 
     fn health(&self) -> Health {
-        Health { is_open: true, is_settled: true, members: vec![MemberState::Active] }
+        Health { is_open: true, is_resynced: true, members: vec![MemberState::Active] }
     }
 
     fn poll_record(&mut self) -> Option<VolumeFinding> {
@@ -265,7 +265,7 @@ fn caught<const BUG: u8>(seeds: u64) -> u64 {
 }
 
 #[test]
-fn a_disk_is_a_disk() {
+fn a_correct_disk_passes_every_storm() {
     for seed in 0..300 {
         passes::<RIGHT>(&setting(seed)).unwrap_or_else(|cause| panic!("seed {seed}: {cause}"));
     }
@@ -290,7 +290,7 @@ fn wrong_disks_are_caught() {
 }
 
 #[test]
-fn a_plain_disk_is_defenceless() {
+fn no_fault_is_planted_on_a_disk_without_redundancy() {
     let mut found = 0;
     for seed in 0..20 {
         let mut setting = setting(seed);

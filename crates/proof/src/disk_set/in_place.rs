@@ -57,7 +57,7 @@ impl DiskSet {
             }
             change(&mut bytes, self.geometry.chunk_bytes as usize, &mut self.rng);
             self.disks[place.disk].strike(offset.get(), &bytes);
-            self.fall(now, &damages, &[(row, fault)]);
+            self.note_faults(now, &damages, &[(row, fault)]);
         }
     }
 }

@@ -35,13 +35,13 @@ impl ArrayTruth {
         }
     }
 
-    /// Notes which members are not in sync now. If the array becomes graver before `settled`, that may still be the
+    /// Notes which members are not in sync now. If the array becomes graver before `counts_from`, that may still be the
     /// incident before, so `graver_since` stays `None`.
-    pub fn turn(&mut self, at: u64, lost: &[usize], is_at_work: bool, settled: u64) {
+    pub fn turn(&mut self, at: u64, lost: &[usize], is_at_work: bool, counts_from: u64) {
         let is_grave = |lost: usize| lost >= self.redundancy && lost > 0;
         let (was, is) = (is_grave(self.lost.len()), is_grave(lost.len()));
         match (was, is) {
-            (false, true) => self.graver_since = (settled <= at).then_some(at),
+            (false, true) => self.graver_since = (counts_from <= at).then_some(at),
             (true, false) => (self.graver_since, self.lighter_since) = (None, at),
             _ => {}
         }
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_graver_is_so_from_the_last_that_may_fail_on() {
+    fn an_array_is_graver_from_the_loss_of_its_last_redundancy_on() {
         let mut array = six();
         array.turn(10, &[0], true, 5);
         assert_eq!((array.degraded_since, array.graver_since, array.at_work_since), (Some(10), None, Some(10)));

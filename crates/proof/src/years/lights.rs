@@ -26,11 +26,11 @@ impl YearOracle {
             };
             let is_fresh = disk.smart.is_some_and(|(read, before)| at - read <= 27 * HOUR + self.jumped - before);
             // Evidence read just before the watch was killed may not have reached it.
-            let is_told = disk.lasting.is_some_and(|since| since + DAY <= at);
-            if !disk.is_in || !is_fresh || is_told {
+            let is_known_bad = disk.lasting.is_some_and(|since| since + DAY <= at);
+            if !disk.is_in || !is_fresh || is_known_bad {
                 let DiskTruth { is_in, smart, lasting, .. } = disk;
-                let what = format!("in {is_in}, SMART read {smart:?}, bad since {lasting:?}");
-                faults.push(format!("{} is called ok: {what}", standing.key));
+                let state = format!("in {is_in}, SMART read {smart:?}, bad since {lasting:?}");
+                faults.push(format!("{} is called ok: {state}", standing.key));
             }
         }
         if is_green(status, "All sectors read") {
@@ -39,7 +39,7 @@ impl YearOracle {
                 faults.push(format!("all sectors read is green, and one of {} was not for long", disk.key));
             }
         }
-        faults.into_iter().for_each(|what| self.fault(at, what));
+        faults.into_iter().for_each(|text| self.fault(at, text));
     }
 
     /// Judges the lights of arrays and of alerts, at a time at which the watch has run for hours.
@@ -51,7 +51,7 @@ impl YearOracle {
                 .iter()
                 .find(|(_, array)| is_bad(array.degraded_since, HOUR) || is_bad(array.stripes_since, DAY))
                 .map(|(key, _)| format!("redundancy is green, and {key} has lost some"));
-            bad.into_iter().for_each(|what| self.fault(at, what));
+            bad.into_iter().for_each(|text| self.fault(at, text));
         }
         if is_green(status, "Alerts") {
             let jumped = self.jumped;
@@ -64,7 +64,7 @@ impl YearOracle {
                 let is_failing = self.mail.failing_since(name).is_some_and(|since| is_long(since, 0));
                 (is_unproven || is_failing).then(|| format!("alerts are green, and nothing is known to come by {name}"))
             });
-            bad.into_iter().for_each(|what| self.fault(at, what));
+            bad.into_iter().for_each(|text| self.fault(at, text));
             if !self.mail.all_late(at, jumped, &self.power).is_empty() {
                 self.fault(at, "alerts are green, and messages wait for hours".to_owned());
             }

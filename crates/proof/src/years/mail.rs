@@ -167,9 +167,9 @@ impl MailTruth {
     /// Since when, at the latest, a channel that is down has had a message to refuse.
     pub fn failing_since(&self, name: &str) -> Option<u64> {
         let channel = self.channels.get(name).filter(|channel| channel.is_down)?;
-        let of_it = self.missing.values().filter(|letter| letter.channel == name);
+        let letters = self.missing.values().filter(|letter| letter.channel == name);
         let held = if self.quiet.is_some() { DAY } else { 0 };
-        let tried = of_it.map(|letter| letter.written + if letter.is_patient { held } else { 0 });
+        let tried = letters.map(|letter| letter.written + if letter.is_patient { held } else { 0 });
         tried.min().map(|tried| tried.max(channel.up_since))
     }
 
@@ -179,8 +179,8 @@ impl MailTruth {
         let shown = DaylightCalendar.local(UnixSeconds(clock.shows(at)));
         let (_, _, of_month) = shown.day.civil();
         let is_time = of_month > 1 && (10 * HOUR..20 * HOUR).contains(&u64::from(shown.second));
-        let has_settled = |since: u64| since + 4 * HOUR <= at;
-        let is_ready = has_settled(clock.jumped_at) && power.on_since.is_some_and(has_settled);
+        let is_long_ago = |since: u64| since + 4 * HOUR <= at;
+        let is_ready = is_long_ago(clock.jumped_at) && power.on_since.is_some_and(is_long_ago);
         let begun = at - u64::from(of_month) * DAY;
         if !is_time || !is_ready || begun < EPOCH + DAY {
             return Vec::new();

@@ -87,9 +87,9 @@ impl YearOracle {
         YearOutcome { summary, ..self.outcome }
     }
 
-    pub(super) fn fault(&mut self, at: u64, what: String) {
+    pub(super) fn fault(&mut self, at: u64, text: String) {
         if self.outcome.faults.len() < FAULTS_MAX {
-            self.outcome.faults.push(format!("day {:.2}: {what}", (at - EPOCH) as f64 / DAY as f64));
+            self.outcome.faults.push(format!("day {:.2}: {text}", (at - EPOCH) as f64 / DAY as f64));
         }
     }
 
@@ -99,9 +99,9 @@ impl YearOracle {
         if at <= due {
             return;
         }
-        let said_by = self.power.after_stretch(due - WARNING - DAY, HOUR).max(due - WARNING);
+        let warn_by = self.power.after_stretch(due - WARNING - DAY, HOUR).max(due - WARNING);
         let truth = &self.disks[disk];
-        if truth.warned.is_none_or(|warned| warned > said_by) && at > said_by {
+        if truth.warned.is_none_or(|warned| warned > warn_by) && at > warn_by {
             let (key, warned) = (truth.key.clone(), truth.warned.map(|warned| at.saturating_sub(warned) / DAY));
             let age = (at - last) / DAY;
             self.fault(at, format!("a sector of {key} was not read for {age} days; said so {warned:?} days before"));
@@ -119,13 +119,13 @@ impl YearOracle {
         };
         for key in &row.about {
             // A new channel receives open incidents, and their reminders together with the other channels from then on.
-            let others = self.threads.iter().find(|((_, known), thread)| known == key && thread.is_open);
-            let others = others.map(|(_, thread)| *thread).filter(|_| cause == MessageCause::Opened);
+            let other_thread = self.threads.iter().find(|((_, known), thread)| known == key && thread.is_open);
+            let other_thread = other_thread.map(|(_, thread)| *thread).filter(|_| cause == MessageCause::Opened);
             let thread = self.threads.entry((row.channel.clone(), key.clone())).or_default();
-            if let Err(what) = thread.next(cause, at, self.jumped) {
-                self.fault(at, format!("{key:?} by {}: {what}", row.channel));
-            } else if let Some(others) = others {
-                self.threads.insert((row.channel.clone(), key.clone()), others);
+            if let Err(error) = thread.next(cause, at, self.jumped) {
+                self.fault(at, format!("{key:?} by {}: {error}", row.channel));
+            } else if let Some(other_thread) = other_thread {
+                self.threads.insert((row.channel.clone(), key.clone()), other_thread);
             }
             if cause != MessageCause::Resolved && !self.has_cause(at, key) {
                 self.fault(at, format!("{key:?} without a cause: {}", row.subject));
@@ -181,7 +181,7 @@ impl YearOracle {
 
     fn on_delivered(&mut self, at: u64, row: &MessageRow) {
         let faults = self.mail.delivered(at, row, self.jumped, &self.clock, &self.power);
-        faults.into_iter().for_each(|what| self.fault(at, what));
+        faults.into_iter().for_each(|text| self.fault(at, text));
     }
 
     /// Notes that the watch was killed. A heartbeat that was due just then comes a day later.
@@ -195,20 +195,27 @@ impl YearOracle {
     }
 
     /// Every channel must know of this incident, if it has lasted for more than a day.
-    fn must_be_told(&mut self, at: u64, since: Option<u64>, subject: IncidentSubject, kind: IncidentKind) {
-        self.must_be_news(at, since, 0, subject, kind);
+    fn must_be_reported(&mut self, at: u64, since: Option<u64>, subject: IncidentSubject, kind: IncidentKind) {
+        self.must_be_reported_since(at, since, 0, subject, kind);
     }
 
     /// Every channel must know of this incident, if it has lasted for more than a day, by a message since `news` that
     /// it opened or grew.
-    fn must_be_news(&mut self, at: u64, since: Option<u64>, news: u64, subject: IncidentSubject, kind: IncidentKind) {
+    fn must_be_reported_since(
+        &mut self,
+        at: u64,
+        since: Option<u64>,
+        news: u64,
+        subject: IncidentSubject,
+        kind: IncidentKind,
+    ) {
         let is_due =
             |&since: &u64| self.power.after_stretch(since.saturating_add(DAY), HOUR).saturating_add(self.jumped) <= at;
         let Some(since) = since.filter(is_due) else { return };
         let key = IncidentKey { subject, kind };
-        let silent: Vec<String> = self.mail.channels.keys().cloned().collect();
+        let channels: Vec<String> = self.mail.channels.keys().cloned().collect();
         // The other channels report a channel that is not trusted.
-        for channel in silent.into_iter().filter(|name| key.subject != IncidentSubject::Channel(name.clone())) {
+        for channel in channels.into_iter().filter(|name| key.subject != IncidentSubject::Channel(name.clone())) {
             let thread = self.threads.get(&(channel.clone(), key.clone())).filter(|thread| thread.is_open);
             let days = (at - since) / DAY;
             match thread {
@@ -236,15 +243,15 @@ impl YearOracle {
         for key in keys {
             let ArrayTruth { graver_since, stripes_since, .. } = self.arrays[&key];
             let subject = || IncidentSubject::Array(key.clone());
-            self.must_be_news(at, graver_since, graver_since.unwrap_or(0), subject(), IncidentKind::Degraded);
-            self.must_be_told(at, stripes_since, subject(), IncidentKind::Stripes);
+            self.must_be_reported_since(at, graver_since, graver_since.unwrap_or(0), subject(), IncidentKind::Degraded);
+            self.must_be_reported(at, stripes_since, subject(), IncidentKind::Stripes);
         }
         for disk in 0..self.disks.len() {
             let DiskTruth { key, lasting, is_forgotten, accepted, .. } = self.disks[disk].clone();
             let subject = IncidentSubject::Disk(scrubjay_watch::facts::DiskKey(key));
             // A person who accepts knows everything that is true at that time.
             if let Some(since) = lasting.filter(|&since| !is_forgotten && accepted < since) {
-                self.must_be_news(at, Some(since), since, subject, IncidentKind::Health);
+                self.must_be_reported_since(at, Some(since), since, subject, IncidentKind::Health);
             }
         }
         let names: Vec<String> = self.mail.channels.keys().cloned().collect();
@@ -254,12 +261,12 @@ impl YearOracle {
             let failing = self.mail.failing_since(&name);
             let subject = || IncidentSubject::Channel(name.clone());
             // Both are borne for a day.
-            self.must_be_told(at, Some(unproven.saturating_add(DAY)), subject(), IncidentKind::Unproven);
-            self.must_be_told(at, failing.map(|since| since + DAY), subject(), IncidentKind::Undelivered);
+            self.must_be_reported(at, Some(unproven.saturating_add(DAY)), subject(), IncidentKind::Unproven);
+            self.must_be_reported(at, failing.map(|since| since + DAY), subject(), IncidentKind::Undelivered);
         }
         let mut faults = self.mail.all_late(at, self.jumped, &self.power);
         faults.extend(self.mail.unreported(at, &self.clock, &self.power));
-        faults.into_iter().for_each(|what| self.fault(at, what));
+        faults.into_iter().for_each(|text| self.fault(at, text));
         if self.power.on_since.is_some_and(|on| on + 4 * HOUR <= at) {
             self.judge_lights(at, status);
         }
@@ -272,12 +279,12 @@ impl YearOracle {
                 continue;
             }
             let subject = || IncidentSubject::Disk(scrubjay_watch::facts::DiskKey(key.clone()));
-            self.must_be_told(at, (!is_in).then_some(since), subject(), IncidentKind::Missing);
-            self.must_be_told(at, lasting, subject(), IncidentKind::Health);
+            self.must_be_reported(at, (!is_in).then_some(since), subject(), IncidentKind::Missing);
+            self.must_be_reported(at, lasting, subject(), IncidentKind::Health);
         }
         let degraded: Vec<_> = self.arrays.iter().map(|(key, array)| (key.clone(), array.degraded_since)).collect();
         for (key, since) in degraded {
-            self.must_be_told(at, since, IncidentSubject::Array(key), IncidentKind::Degraded);
+            self.must_be_reported(at, since, IncidentSubject::Array(key), IncidentKind::Degraded);
         }
         let jumped = self.jumped;
         let late = |thread: &ThreadTruth| {
@@ -308,7 +315,7 @@ impl YearOracle {
             }
         }
         let key = self.disks[disk].key.clone();
-        faults.into_iter().for_each(|what| self.fault(at, format!("{key} is read {what}")));
+        faults.into_iter().for_each(|text| self.fault(at, format!("{key} is read {text}")));
     }
 
     fn on_session_begun(&mut self, at: u64, disk: usize) {
@@ -322,8 +329,8 @@ impl YearOracle {
             self.fault(at, format!("two members of {array} are read at a time"));
         }
         if let Some(controller) = self.disks[disk].controller.clone() {
-            let beside = self.disks.iter().filter(|disk| disk.is_read && disk.controller.as_ref() == Some(&controller));
-            let (count, limit) = (beside.count(), self.controller_max);
+            let busy = self.disks.iter().filter(|disk| disk.is_read && disk.controller.as_ref() == Some(&controller));
+            let (count, limit) = (busy.count(), self.controller_max);
             if count > limit {
                 self.fault(at, format!("{count} disks behind {controller} are read at a time, and {limit} may be"));
             }
@@ -332,7 +339,7 @@ impl YearOracle {
     }
 
     /// Records in which arrays unreadable sectors meet now.
-    fn look_at_stripes(&mut self, at: u64) {
+    fn check_stripes(&mut self, at: u64) {
         let disks = &self.disks;
         for array in self.arrays.values_mut() {
             let is_bad =
@@ -365,14 +372,14 @@ impl HostObserver for YearOracle {
             HostFact::DiskOut(disk) => {
                 let disk = &mut self.disks[disk];
                 (disk.is_in, disk.since) = (false, at);
-                self.look_at_stripes(at);
+                self.check_stripes(at);
             }
             HostFact::DiskBack(disk) => {
                 match self.power.on_since {
                     Some(_) => self.disks[disk].seen(at),
                     None => self.disks[disk].put_back(at),
                 }
-                self.look_at_stripes(at);
+                self.check_stripes(at);
             }
             HostFact::Read(disk, from, to, begin, end) => {
                 if end > begin {
@@ -385,13 +392,13 @@ impl HostObserver for YearOracle {
             HostFact::Refused(disk) => drop(self.disks[disk].refused.get_or_insert(at)),
             HostFact::SessionBegun(disk) => self.on_session_begun(at, disk),
             HostFact::SessionEnded(disk) => self.disks[disk].is_read = false,
-            HostFact::Foretold(disk, low, high) => self.disks[disk].foretold = Some((low, high)),
+            HostFact::Foretold(disk, low, high) => self.disks[disk].forecast = Some((low, high)),
             HostFact::PassOver(disk) => {
                 self.outcome.passes += 1;
                 self.disks[disk].refused = None;
                 // The end of a pass is known to the hour, which says too little about passes of a few hours.
                 if let Some((low, high)) = self.disks[disk]
-                    .foretold
+                    .forecast
                     .take()
                     .filter(|(low, _)| low.saturating_sub(self.disks[disk].begun()) > 12 * HOUR)
                 {
@@ -408,7 +415,7 @@ impl HostObserver for YearOracle {
             }
             HostFact::Unreadable(disk, runs) => {
                 self.disks[disk].unreadable.extend(runs.iter().map(|run| (run.start.0, run.end.0)));
-                self.look_at_stripes(at);
+                self.check_stripes(at);
             }
             HostFact::Smart(disk, is_real) => {
                 if is_real {
@@ -424,7 +431,7 @@ impl HostObserver for YearOracle {
                 if let Some(array) = self.arrays.get_mut(key) {
                     array.turn(at, lost, is_at_work, self.power.after_stretch(array.lighter_since, 3 * HOUR));
                 }
-                self.look_at_stripes(at);
+                self.check_stripes(at);
             }
             HostFact::Power(is_on) => {
                 if is_on {
@@ -465,10 +472,11 @@ impl HostObserver for YearOracle {
                 }
             }
             HostFact::Accepted(subject) => {
-                let of = self.threads.iter_mut().filter(|((_, key), _)| key.subject == *subject);
-                of.for_each(|(_, thread)| thread.is_accepted = true);
-                let is_it = |disk: &&mut DiskTruth| matches!(subject, IncidentSubject::Disk(key) if key.0 == disk.key);
-                self.disks.iter_mut().filter(is_it).for_each(|disk| disk.accepted = at);
+                let threads = self.threads.iter_mut().filter(|((_, key), _)| key.subject == *subject);
+                threads.for_each(|(_, thread)| thread.is_accepted = true);
+                let is_subject =
+                    |disk: &&mut DiskTruth| matches!(subject, IncidentSubject::Disk(key) if key.0 == disk.key);
+                self.disks.iter_mut().filter(is_subject).for_each(|disk| disk.accepted = at);
             }
             HostFact::Forgotten(disk) => self.disks[disk].is_forgotten = true,
             HostFact::Written(row) => self.on_written(at, row),

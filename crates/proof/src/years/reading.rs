@@ -31,7 +31,7 @@ pub(super) struct DiskTruth {
     /// Has the machine ever been on with this disk?
     pub is_seen: bool,
     pub is_read: bool,
-    pub foretold: Option<(u64, u64)>,
+    pub forecast: Option<(u64, u64)>,
     pub is_forgotten: bool,
     /// Its controller.
     pub controller: Option<String>,
@@ -60,7 +60,7 @@ impl DiskTruth {
             refused: None,
             is_seen: false,
             is_read: false,
-            foretold: None,
+            forecast: None,
             is_forgotten: false,
             controller: None,
             unreadable: BTreeSet::new(),
@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stretch_is_one_without_a_break() {
+    fn a_stretch_is_an_unbroken_time_with_the_machine_on() {
         let mut power = PowerTruth::default();
         power.switch(0, true);
         [(100, false), (200, true), (205, false), (300, true)]

@@ -47,8 +47,8 @@ impl ClockTruth {
 
     /// Is this time outside these hours, and not within `slack` seconds of their edges?
     pub fn is_outside(&self, at: u64, hours: DailyHours, slack: u32) -> bool {
-        let others = DailyHours { from: hours.to, to: hours.from };
-        hours.from != hours.to && self.is_inside(at, others, slack)
+        let complement = DailyHours { from: hours.to, to: hours.from };
+        hours.from != hours.to && self.is_inside(at, complement, slack)
     }
 }
 
@@ -90,7 +90,7 @@ mod tests {
     const NIGHT: u64 = 1_768_003_200;
 
     #[test]
-    fn hours_may_go_past_midnight_and_edges_are_nobodys() {
+    fn hours_may_cross_midnight_and_their_edges_are_neither_inside_nor_outside() {
         let clock = ClockTruth::default();
         let quiet = DailyHours { from: 22 * 60, to: 7 * 60 };
         assert!(clock.is_inside(NIGHT, quiet, 60) && !clock.is_outside(NIGHT, quiet, 60));
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_ends_when_the_clock_says_so_and_lasts_no_longer_than_it_was_to() {
+    fn a_pause_ends_by_the_clock_and_lasts_no_longer_than_its_length() {
         let mut clock = ClockTruth::default();
         let mut pause = PauseTruth::new(NIGHT, &clock, DAY);
         assert!(pause.holds(NIGHT + HOUR, &clock, HOUR) && !pause.holds(NIGHT + HOUR, &clock, HOUR + 1));
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_that_was_over_begins_once_more_with_the_clock_that_is_set_back() {
+    fn a_pause_that_was_over_begins_again_when_the_clock_is_set_back() {
         let mut clock = ClockTruth::default();
         let mut pause = PauseTruth::new(NIGHT, &clock, DAY);
         let (before, at) = (clock, NIGHT + DAY + 2 * HOUR);
