@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             file => loads.push((file.rsplit('/').next().unwrap_or(file).to_owned(), recorded(file)?)),
         }
     }
-    loads.extend(made_up());
+    loads.extend(synthetic_loads());
     loads.retain(|(name, _)| name.contains(&only));
     let cells: Vec<(usize, u64)> = (0..loads.len()).flat_map(|load| GOALS_US.map(|goal| (load, goal))).collect();
     let (next, lines) = (AtomicUsize::new(0), Mutex::new(vec![String::new(); cells.len()]));
@@ -92,7 +92,7 @@ fn cell(periods: &Periods, goal_us: u64, form: GoalForm) -> Cell {
         let mean = Nanos((goal_us as f64 * 1e3 * jitter) as u64);
         let goal = Goal::new(mean, Nanos::from_millis(50)).form(form);
         let mut pairs = tuner.candidates(STEPS.map(|step| Bytes::kib(64 * step)), goal);
-        tune::most(&pairs).into_iter().for_each(|place| pairs[place] = tuner.refined(pairs[place], goal));
+        tune::best_indices(&pairs).into_iter().for_each(|place| pairs[place] = tuner.refined(pairs[place], goal));
         let pair = tune::best(&pairs).map_or(0.0, |pair| pair.outcome.bytes_per_second());
         let learned = exact::learner(periods, DISK, &mut Budget::new(goal));
         let budget = learned.outcome.bytes_per_second();
@@ -117,14 +117,14 @@ fn recorded(file: &str) -> Result<Periods, Box<dyn Error>> {
     let mut trace = scrubjay_trace::open(vec![Input { name: path.to_owned(), source }], OpenOptions::default())?;
     let (mut queue, mut periods) = (ServiceQueue::new(ServiceSource::Model(DISK)), Periods::default());
     while trace.next_batch()?.is_some() {
-        let is_meant = |record: &&Record| device.is_none_or(|device| trace.devices().name(record.device) == device);
-        trace.records().iter().filter(is_meant).for_each(|record| periods.add(queue.request(record)));
+        let is_wanted = |record: &&Record| device.is_none_or(|device| trace.devices().name(record.device) == device);
+        trace.records().iter().filter(is_wanted).for_each(|record| periods.add(queue.request(record)));
     }
     Ok(periods)
 }
 
 /// Loads of every kind that a budget had trouble with, and some plain ones.
-fn made_up() -> Vec<(String, Periods)> {
+fn synthetic_loads() -> Vec<(String, Periods)> {
     let ms = Nanos::from_millis;
     let bursts = |count: usize, burst: u32, gap: TimeSpan, think: TimeSpan, seed: u64| -> Vec<ForegroundRequest> {
         Bursts::new(burst, gap, think, SERVICE, Rng::new(seed)).take(count).collect()

@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Trials of each line, by default.
 const TRIALS: usize = 40;
 /// The bounds of the bins of confidence.
-const SURE: [f64; 4] = [0.9, 0.99, 0.999, 0.9999];
+const CONFIDENCES: [f64; 4] = [0.9, 0.99, 0.999, 0.9999];
 
 /// The result of a trial.
 struct Trial {
@@ -72,7 +72,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             scope.spawn(|| {
                 while let Some(&(case, trial)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let trial_seed = seed.wrapping_mul(1_000_003) + (case * 100_000 + trial) as u64;
-                    let outcome = try_one(&cases[case], trial_seed);
+                    let outcome = run_trial(&cases[case], trial_seed);
                     done.lock().expect("nobody panics with it").insert((case, trial), outcome);
                 }
             });
@@ -80,7 +80,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     });
     let done = done.into_inner()?;
     print_cases(&cases, &done);
-    print_sureness(&done.into_values().collect::<Vec<_>>());
+    print_confidences(&done.into_values().collect::<Vec<_>>());
     Ok(())
 }
 
@@ -97,19 +97,20 @@ fn play_surprises(count: usize, seed: u64, only: &str) {
     );
     let mut all = Vec::new();
     for (index, family) in families.iter().enumerate() {
-        let of: Vec<&SurpriseOutcome> = done.range((index, 0)..(index + 1, 0)).map(|(_, outcome)| outcome).collect();
-        if !of.is_empty() {
-            print_surprises(family.name, &of);
-            all.extend(of);
+        let outcomes: Vec<&SurpriseOutcome> =
+            done.range((index, 0)..(index + 1, 0)).map(|(_, outcome)| outcome).collect();
+        if !outcomes.is_empty() {
+            print_surprises(family.name, &outcomes);
+            all.extend(outcomes);
         }
     }
     print_surprises("all", &all);
     // Wrong statements, and arrays declined without a right reason.
     for ((family, trial), outcome) in &done {
         let SurpriseOutcome { setup, known, .. } = outcome;
-        let wrong: Vec<String> = sure_statements(outcome)
-            .filter(|one| !one.is_true)
-            .map(|one| format!("{} {:.5}", one.about, one.confidence))
+        let wrong: Vec<String> = confident_statements(outcome)
+            .filter(|statement| !statement.is_true)
+            .map(|statement| format!("{} {:.5}", statement.about, statement.confidence))
             .collect();
         if !wrong.is_empty() || outcome.declined == Some(DeclineReason::Wrong) {
             let name = families[*family].name;
@@ -120,14 +121,15 @@ fn play_surprises(count: usize, seed: u64, only: &str) {
     println!("\nof what is said with a probability of ...");
     for (from, to) in [(0.5, 0.9), (0.9, 0.99), (0.99, 0.999), (0.999, 0.9999), (0.9999, 1.1)] {
         let statements = || all.iter().flat_map(|outcome| &outcome.statements);
-        let here: Vec<_> = statements().filter(|one| (from..to).contains(&one.confidence)).collect();
-        let right = here.iter().filter(|one| one.is_true).count();
-        let said = here.iter().map(|one| one.confidence).sum::<f64>() / here.len().max(1) as f64;
+        let in_bin: Vec<_> = statements().filter(|statement| (from..to).contains(&statement.confidence)).collect();
+        let right = in_bin.iter().filter(|statement| statement.is_true).count();
+        let mean_confidence =
+            in_bin.iter().map(|statement| statement.confidence).sum::<f64>() / in_bin.len().max(1) as f64;
         println!(
-            "  {from} to {:.4}: {right} of {} are true ({:.4}; said {said:.4})",
+            "  {from} to {:.4}: {right} of {} are true ({:.4}; said {mean_confidence:.4})",
             f64::min(to, 1.0),
-            here.len(),
-            right as f64 / here.len().max(1) as f64
+            in_bin.len(),
+            right as f64 / in_bin.len().max(1) as f64
         );
     }
 }
@@ -168,8 +170,9 @@ fn play_writes(count: usize, seed: u64, only: &str) {
         families[family].probe(seed.wrapping_mul(9_000_011) + trial as u64)
     });
     println!("{:28} right  declined: not known by reads, cache, unlike  wrong: with >= .99   of", "family");
-    let print = |name: &str, of: Vec<&WrittenOutcome>| {
-        let count = |is: &dyn Fn(&WrittenOutcome) -> bool| of.iter().filter(|outcome| is(outcome)).count();
+    let print = |name: &str, outcomes: Vec<&WrittenOutcome>| {
+        let count =
+            |predicate: &dyn Fn(&WrittenOutcome) -> bool| outcomes.iter().filter(|outcome| predicate(outcome)).count();
         let declined = |why: Option<LevelRefusal>| {
             count(&|outcome| !outcome.is_right && outcome.wrong.is_none() && outcome.refusal == why)
         };
@@ -181,14 +184,15 @@ fn play_writes(count: usize, seed: u64, only: &str) {
             declined(Some(LevelRefusal::WriteCache)),
             declined(Some(LevelRefusal::Unlike)),
             count(&|outcome| outcome.wrong.is_some()),
-            count(&|outcome| outcome.wrong.is_some_and(|sure| sure >= 0.99)),
-            of.len(),
+            count(&|outcome| outcome.wrong.is_some_and(|confidence| confidence >= 0.99)),
+            outcomes.len(),
         );
     };
     for (index, name) in names.iter().enumerate() {
-        let of: Vec<&WrittenOutcome> = done.range((index, 0)..(index + 1, 0)).map(|(_, outcome)| outcome).collect();
-        if !of.is_empty() {
-            print(name, of);
+        let outcomes: Vec<&WrittenOutcome> =
+            done.range((index, 0)..(index + 1, 0)).map(|(_, outcome)| outcome).collect();
+        if !outcomes.is_empty() {
+            print(name, outcomes);
         }
     }
     print("all", done.values().collect());
@@ -199,25 +203,33 @@ fn play_writes(count: usize, seed: u64, only: &str) {
     }
     println!("\nof levels that are said with a probability of ...");
     for (from, to) in [(0.5, 0.9), (0.9, 0.99), (0.99, 1.1)] {
-        let said = done.values().filter_map(|outcome| Some((outcome, outcome.known.level.as_ref()?.confidence)));
-        let here: Vec<_> = said.filter(|(_, sure)| (from..to).contains(sure)).collect();
-        let right = here.iter().filter(|(outcome, _)| outcome.is_right).count();
-        let sure = here.iter().map(|(_, sure)| sure).sum::<f64>() / here.len().max(1) as f64;
-        println!("  {from} to {:.2}: {right} of {} are true (said {sure:.4})", f64::min(to, 1.0), here.len());
+        let with_level = done.values().filter_map(|outcome| Some((outcome, outcome.known.level.as_ref()?.confidence)));
+        let in_bin: Vec<_> = with_level.filter(|(_, confidence)| (from..to).contains(confidence)).collect();
+        let right = in_bin.iter().filter(|(outcome, _)| outcome.is_right).count();
+        let mean_confidence = in_bin.iter().map(|(_, confidence)| confidence).sum::<f64>() / in_bin.len().max(1) as f64;
+        println!(
+            "  {from} to {:.2}: {right} of {} are true (said {mean_confidence:.4})",
+            f64::min(to, 1.0),
+            in_bin.len()
+        );
     }
 }
 
-fn sure_statements(outcome: &SurpriseOutcome) -> impl Iterator<Item = &Statement> {
+fn confident_statements(outcome: &SurpriseOutcome) -> impl Iterator<Item = &Statement> {
     outcome.statements.iter().filter(|statement| statement.confidence >= 0.99)
 }
 
-fn print_surprises(name: &str, of: &[&SurpriseOutcome]) {
-    let count = |is: &dyn Fn(&SurpriseOutcome) -> bool| of.iter().filter(|outcome| is(outcome)).count();
+fn print_surprises(name: &str, outcomes: &[&SurpriseOutcome]) {
+    let count =
+        |predicate: &dyn Fn(&SurpriseOutcome) -> bool| outcomes.iter().filter(|outcome| predicate(outcome)).count();
     let declined = |why| count(&|outcome| outcome.declined == Some(why));
-    let requests = of.iter().map(|outcome| outcome.spent.requests).sum::<u64>() / of.len().max(1) as u64;
-    let seconds = of.iter().map(|outcome| outcome.spent.time.as_secs_f64()).sum::<f64>() / of.len().max(1) as f64;
-    let sure: Vec<&Statement> = of.iter().flat_map(|outcome| sure_statements(outcome)).collect();
-    let wrong = |about: &str| sure.iter().filter(|one| !one.is_true && one.about.contains(about)).count();
+    let requests = outcomes.iter().map(|outcome| outcome.spent.requests).sum::<u64>() / outcomes.len().max(1) as u64;
+    let seconds =
+        outcomes.iter().map(|outcome| outcome.spent.time.as_secs_f64()).sum::<f64>() / outcomes.len().max(1) as f64;
+    let confident: Vec<&Statement> = outcomes.iter().flat_map(|outcome| confident_statements(outcome)).collect();
+    let wrong = |about: &str| {
+        confident.iter().filter(|statement| !statement.is_true && statement.about.contains(about)).count()
+    };
     println!(
         "{name:38} {requests:8} {seconds:7.1}  {:5}  {:8}  {:10}  {:14}  {:4}  {:5}  {:4}  {:12}  {:4}  {:5}",
         count(&|outcome| outcome.is_right),
@@ -226,14 +238,14 @@ fn print_surprises(name: &str, of: &[&SurpriseOutcome]) {
         declined(DeclineReason::Several),
         declined(DeclineReason::Time),
         declined(DeclineReason::Wrong),
-        of.len(),
+        outcomes.len(),
         wrong(""),
-        sure.len(),
+        confident.len(),
         wrong("layout"),
     );
 }
 
-fn try_one(case: &TrialCase, seed: u64) -> Trial {
+fn run_trial(case: &TrialCase, seed: u64) -> Trial {
     let TrialOutcome { setup, known, spent, is_right } = case.probe(seed);
     let truth = Truth::of(&setup);
     if !is_right {
@@ -259,18 +271,19 @@ fn print_cases(cases: &[TrialCase], done: &BTreeMap<(usize, usize), Trial>) {
         print_line(&case.name, done.range((index, 0)..(index + 1, 0)).map(|(_, trial)| trial).collect());
     }
     for noise in Noise::ALL {
-        let is_one = |index: usize, trial: &Trial| cases[index].name.starts_with("sizes") && trial.noise == noise;
-        let of = done.iter().filter(|((index, _), trial)| is_one(*index, trial)).map(|(_, trial)| trial);
-        print_line(&format!("all sizes, {noise}"), of.collect());
+        let is_of_sizes = |index: usize, trial: &Trial| cases[index].name.starts_with("sizes") && trial.noise == noise;
+        let trials = done.iter().filter(|((index, _), trial)| is_of_sizes(*index, trial)).map(|(_, trial)| trial);
+        print_line(&format!("all sizes, {noise}"), trials.collect());
     }
 }
 
-fn print_line(name: &str, of: Vec<&Trial>) {
-    if of.is_empty() {
+fn print_line(name: &str, trials: Vec<&Trial>) {
+    if trials.is_empty() {
         return;
     }
-    let mean = |value: &dyn Fn(&Trial) -> f64| of.iter().map(|trial| value(trial)).sum::<f64>() / of.len() as f64;
-    let count = |is: &dyn Fn(&Trial) -> bool| of.iter().filter(|trial| is(trial)).count();
+    let mean =
+        |value: &dyn Fn(&Trial) -> f64| trials.iter().map(|trial| value(trial)).sum::<f64>() / trials.len() as f64;
+    let count = |predicate: &dyn Fn(&Trial) -> bool| trials.iter().filter(|trial| predicate(trial)).count();
     println!(
         "{name:44} {:8.0} {:7.1}  {:7} {:5} {:7} {:4} {:3} {:6}",
         mean(&|trial| trial.requests as f64),
@@ -279,26 +292,26 @@ fn print_line(name: &str, of: Vec<&Trial>) {
         count(&|trial| trial.chunk),
         count(&|trial| trial.classes),
         count(&|trial| trial.all),
-        of.len(),
+        trials.len(),
         count(&|trial| trial.wrong_layout),
     );
 }
 
 /// Prints how many statements were wrong, of how many with that confidence.
-fn print_sureness(trials: &[Trial]) {
-    let mut bins: BTreeMap<(&str, &str), [(usize, usize); SURE.len() + 1]> = BTreeMap::new();
+fn print_confidences(trials: &[Trial]) {
+    let mut bins: BTreeMap<(&str, &str), [(usize, usize); CONFIDENCES.len() + 1]> = BTreeMap::new();
     for trial in trials {
         for statement in &trial.statements {
-            let bin = SURE.iter().filter(|from| statement.confidence >= **from).count();
-            let (wrong, of) = &mut bins.entry((statement.about, trial.noise.name())).or_default()[bin];
+            let bin = CONFIDENCES.iter().filter(|from| statement.confidence >= **from).count();
+            let (wrong, all) = &mut bins.entry((statement.about, trial.noise.name())).or_default()[bin];
             *wrong += usize::from(!statement.is_true);
-            *of += 1;
+            *all += 1;
         }
     }
-    let heads = SURE.map(|from| format!("{:>14}", format!("< {from}"))).concat();
+    let heads = CONFIDENCES.map(|from| format!("{:>14}", format!("< {from}"))).concat();
     println!("\n{:20}{heads}{:>14}   wrong of all that were so sure", "statement", "more");
     for ((about, noise), bins) in bins {
-        let cells = bins.map(|(wrong, of)| format!("{:>14}", format!("{wrong} / {of}"))).concat();
+        let cells = bins.map(|(wrong, all)| format!("{:>14}", format!("{wrong} / {all}"))).concat();
         println!("{:20}{cells}", format!("{about}, {noise}"));
     }
 }

@@ -24,7 +24,7 @@ fn ms(millis: u64) -> Nanos {
 }
 
 fn main() {
-    let thoughts = [
+    let think_times = [
         TimeSpan::Uniform(ms(10), ms(30)),
         TimeSpan::Uniform(ms(25), ms(75)),
         TimeSpan::Uniform(ms(100), ms(300)),
@@ -32,20 +32,21 @@ fn main() {
     ];
     println!("| slow | 20 ms ±50 % | 50 ms ±50 % | 200 ms ±50 % | even gaps of 50 ms |\n|---|---|---|---|---|");
     for share in SHARES {
-        let cells = thoughts.map(|thought| cell(share, thought));
+        let cells = think_times.map(|think_time| cell(share, think_time));
         println!("| {share} |{}", cells.map(|cell| format!(" {cell} |")).concat());
     }
 }
 
-fn cell(share: f64, thought: TimeSpan) -> String {
+fn cell(share: f64, think_time: TimeSpan) -> String {
     let (mut rate, mut late, mut requests) = (0.0, 0.0, 0);
     for seed in SEEDS {
-        let clients = Clients::new(1, 1, TimeSpan::Fixed(Nanos::ZERO), thought, TimeSpan::Fixed(ms(8)), Rng::new(seed));
+        let clients =
+            Clients::new(1, 1, TimeSpan::Fixed(Nanos::ZERO), think_time, TimeSpan::Fixed(ms(8)), Rng::new(seed));
         let model = ServiceModel { positioning: ms(1), per_mib: ms(10) };
         let unsteady = Unsteady { seek: ms(8), scatter: 1.1, tail: (share, ms(60)), drift: (1.0, Nanos::from_secs(1)) };
         let disk = SimulatedDisk::new(Bytes::gib(2000).sectors(), model).unsteady(unsteady, Rng::new(seed + 77));
         let mut scrub = scrub();
-        let run = SimulatedPump::among(disk, clients).until(Nanos::from_secs(SECONDS)).run(&mut scrub).report;
+        let run = SimulatedPump::with_source(disk, clients).until(Nanos::from_secs(SECONDS)).run(&mut scrub).report;
         rate += run.scrub_bytes_per_second() / 1e6 / 6.0;
         let delays = scrub.seen().slowdown.histogram.buckets();
         late += delays.filter(|&(upper, _)| upper > 0.051).map(|(_, count)| count).sum::<f64>();

@@ -34,8 +34,8 @@ pub struct Unsteady {
 }
 
 impl Unsteady {
-    fn service(&self, now: Nanos, service: Nanos, is_away: bool, rng: &mut Rng) -> Nanos {
-        let service = service + if is_away { self.seek } else { Nanos::ZERO };
+    fn service(&self, now: Nanos, service: Nanos, must_seek: bool, rng: &mut Rng) -> Nanos {
+        let service = service + if must_seek { self.seek } else { Nanos::ZERO };
         let scatter = self.scatter.powf(2.0 * rng.uniform() - 1.0);
         let phase = now.as_secs_f64() / self.drift.1.as_secs_f64().max(1e-9) % 2.0;
         let drift = self.drift.0.powf(1.0 - (phase - 1.0).abs());
@@ -87,10 +87,10 @@ impl SimulatedDisk {
         self.model.service(size)
     }
 
-    /// The service time of a scrub request that begins now; `is_away`: the head must seek first.
-    pub fn work(&mut self, now: Nanos, size: Bytes, is_away: bool) -> Nanos {
+    /// The service time of a scrub request that begins now; `must_seek`: the head must seek first.
+    pub fn work(&mut self, now: Nanos, size: Bytes, must_seek: bool) -> Nanos {
         let service = self.service(size);
-        self.unsteady.as_mut().map_or(service, |(unsteady, rng)| unsteady.service(now, service, is_away, rng))
+        self.unsteady.as_mut().map_or(service, |(unsteady, rng)| unsteady.service(now, service, must_seek, rng))
     }
 
     /// Its latent errors: ascending, disjoint, not empty.

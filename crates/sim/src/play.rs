@@ -25,15 +25,17 @@ pub const CLAIRVOYANTS: &[Clairvoyant] = &[
         name: "oracle",
         about: "Know the longest idle intervals, and use them",
         uses: &[Parameter::Share, Parameter::Request],
-        play: |with, size, periods, disk| {
-            exact::simulate(periods, disk, &mut Oracle::longest(with.share, periods.intervals(), size))
+        play: |parameters, size, periods, disk| {
+            exact::simulate(periods, disk, &mut Oracle::longest(parameters.share, periods.intervals(), size))
         },
     },
     Clairvoyant {
         name: "lossless",
         about: "Waiting that gets back the time it waited",
         uses: &[Parameter::Wait, Parameter::Request],
-        play: |with, size, periods, disk| exact::simulate(periods, disk, &mut Lossless { wait: with.wait, size }),
+        play: |parameters, size, periods, disk| {
+            exact::simulate(periods, disk, &mut Lossless { wait: parameters.wait, size })
+        },
     },
 ];
 
@@ -163,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn each_has_a_name_of_its_own_and_reads_something() {
+    fn each_policy_has_a_name_of_its_own_and_reads_something() {
         let (requests, disk) = (requests(), ServiceModel::default());
         let periods: Periods = requests.iter().copied().collect();
         for playable in Playable::all() {

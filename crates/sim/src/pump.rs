@@ -86,13 +86,13 @@ impl<I: Iterator<Item = ForegroundRequest>> SimulatedPump<OpenLoop<I>> {
     /// A run that ends when the machine is done, with the sight of the real pump, not recorded. A machine that is never
     /// done in an endless foreground needs [`SimulatedPump::until`].
     pub fn new(disk: SimulatedDisk, foreground: impl IntoIterator<IntoIter = I>) -> SimulatedPump<OpenLoop<I>> {
-        SimulatedPump::among(disk, OpenLoop::new(foreground))
+        SimulatedPump::with_source(disk, OpenLoop::new(foreground))
     }
 }
 
 impl<S: RequestSource> SimulatedPump<S> {
     /// A run like that of [`SimulatedPump::new`], with any source of foreground requests.
-    pub fn among(disk: SimulatedDisk, foreground: S) -> SimulatedPump<S> {
+    pub fn with_source(disk: SimulatedDisk, foreground: S) -> SimulatedPump<S> {
         SimulatedPump {
             disk,
             foreground,
@@ -125,9 +125,10 @@ impl<S: RequestSource> SimulatedPump<S> {
         SimulatedPump { sight, ..self }
     }
 
-    /// Gives every request, scrub or foreground, a way to the disk (`there`) and `back`, during which the disk serves others.
-    pub fn behind(self, there: Nanos, back: Nanos) -> SimulatedPump<S> {
-        SimulatedPump { path: [there, back], ..self }
+    /// Gives every request, scrub or foreground, a time to travel `to_disk` and `from_disk`, during which the disk serves
+    /// others.
+    pub fn with_travel_time(self, to_disk: Nanos, from_disk: Nanos) -> SimulatedPump<S> {
+        SimulatedPump { path: [to_disk, from_disk], ..self }
     }
 
     /// Records the run. The recording grows with every event: use it for runs that are bounded otherwise.
@@ -143,7 +144,7 @@ impl<S: RequestSource> SimulatedPump<S> {
     pub fn run(mut self, machine: &mut impl Machine) -> PumpRun {
         let (mut now, mut idle_rounds) = (Nanos::ZERO, 0);
         let end = loop {
-            self.tell(machine, now);
+            self.deliver_all(machine, now);
             let given = self.take(machine, now);
             if machine.is_done() && self.ops.is_empty() {
                 break RunEnd::Done;
@@ -164,7 +165,7 @@ impl<S: RequestSource> SimulatedPump<S> {
     }
 
     /// Reports all that happened up to `now`: the foreground, then the scrub's own completions, then a tick.
-    fn tell(&mut self, machine: &mut impl Machine, now: Nanos) {
+    fn deliver_all(&mut self, machine: &mut impl Machine, now: Nanos) {
         while let Some(at) = self.foreground_next().filter(|&at| at <= now) {
             // If both happen at once, the disk is free before it is busy again.
             let event = if self.completions.front() == Some(&at) {
@@ -174,18 +175,18 @@ impl<S: RequestSource> SimulatedPump<S> {
                 self.admit();
                 Event::ForegroundArrived { at, count: 1 }
             };
-            self.told(machine, now, event);
+            self.deliver(machine, now, event);
         }
         while let Some(op) = self.ops.front().copied().filter(|op| op.finished <= now) {
             self.ops.pop_front();
             self.report.scrub.add(&op);
             let OpAtDisk { id, outcome, started, finished, .. } = op;
-            self.told(machine, now, Event::Completed { id, outcome, started, finished });
+            self.deliver(machine, now, Event::Completed { id, outcome, started, finished });
         }
-        self.told(machine, now, Event::Tick);
+        self.deliver(machine, now, Event::Tick);
     }
 
-    fn told(&mut self, machine: &mut impl Machine, now: Nanos, event: Event) {
+    fn deliver(&mut self, machine: &mut impl Machine, now: Nanos, event: Event) {
         if let Some(recording) = &mut self.recording {
             recording.push(RecordingEntry::Handled { now, event });
         }
@@ -201,13 +202,13 @@ impl<S: RequestSource> SimulatedPump<S> {
             }
             let Op::Verify { id, range } = op;
             let outcome = self.disk.verify(range);
-            let is_away = !self.was_scrub_last || range.start != self.ends_at;
-            let service = self.disk.work(now, range.bytes(), is_away);
+            let must_seek = !self.was_scrub_last || range.start != self.ends_at;
+            let service = self.disk.work(now, range.bytes(), must_seek);
             self.ends_at = range.end;
             self.was_scrub_last = true;
-            let [there, back] = self.path;
-            let served = self.disk.server().serve(now + there, service);
-            let (started, finished) = (served.started - there, served.finished + back);
+            let [to_disk, from_disk] = self.path;
+            let served = self.disk.server().serve(now + to_disk, service);
+            let (started, finished) = (served.started - to_disk, served.finished + from_disk);
             self.ops.push_back(OpAtDisk { id, range, outcome, started, finished, hit: false });
             assert!(self.ops.len() <= OPS_MAX, "the machine floods the disk");
         }
@@ -218,7 +219,7 @@ impl<S: RequestSource> SimulatedPump<S> {
     fn wake(&mut self, machine: &impl Machine, now: Nanos) -> Option<Nanos> {
         let completion = self.ops.front().map(|op| op.finished);
         let timeout = machine.poll_timeout(now).filter(|&at| at < Nanos::MAX).map(|at| at.max(now));
-        let seen = self.foreground_next().map(|at| match self.sight {
+        let next_look = self.foreground_next().map(|at| match self.sight {
             ForegroundSight::Live => at,
             // Looks that would see nothing are left out.
             ForegroundSight::Drained { period } => {
@@ -226,7 +227,7 @@ impl<S: RequestSource> SimulatedPump<S> {
                 now.saturating_add(Nanos(period.0.saturating_mul(looks)))
             }
         });
-        [completion, timeout, seen].into_iter().flatten().min()
+        [completion, timeout, next_look].into_iter().flatten().min()
     }
 
     /// The time of the foreground's next arrival or completion.
@@ -240,9 +241,9 @@ impl<S: RequestSource> SimulatedPump<S> {
         let Some(request) = self.foreground.take() else { return };
         let at = request.at;
         let idle = at.since(self.shadow.free());
-        let [there, back] = self.path;
-        let alone = self.shadow.serve(at + there, request.service).finished + back;
-        let served = self.disk.server().serve(at + there, request.service).finished + back;
+        let [to_disk, from_disk] = self.path;
+        let undelayed = self.shadow.serve(at + to_disk, request.service).finished + from_disk;
+        let served = self.disk.server().serve(at + to_disk, request.service).finished + from_disk;
         self.completions.push_back(served);
         self.foreground.answered(served);
         self.was_scrub_last = false;
@@ -251,10 +252,10 @@ impl<S: RequestSource> SimulatedPump<S> {
         }
 
         let mut hit = self.ops.iter_mut().filter(|op| op.started <= at && at < op.finished);
-        let met = hit.next().map(|op| std::mem::replace(&mut op.hit, true));
-        let slowdown = served - alone;
-        self.lost_by_last = if met == Some(false) { slowdown } else { self.lost_by_last + slowdown };
-        self.report.foreground.add(idle, alone - at, slowdown, met.is_some());
+        let was_hit = hit.next().map(|op| std::mem::replace(&mut op.hit, true));
+        let slowdown = served - undelayed;
+        self.lost_by_last = if was_hit == Some(false) { slowdown } else { self.lost_by_last + slowdown };
+        self.report.foreground.add(idle, undelayed - at, slowdown, was_hit.is_some());
         self.report.foreground.slowdown_by_one_request =
             self.report.foreground.slowdown_by_one_request.max(self.lost_by_last);
         if self.recording.is_some() {

@@ -57,7 +57,7 @@ pub struct Clients {
     rng: Rng,
     clients: Vec<SourceClient>,
     /// The client whose request was taken last.
-    asking: usize,
+    last_taken: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -76,7 +76,7 @@ impl Clients {
     pub fn new(clients: usize, burst: u32, gap: TimeSpan, think: TimeSpan, service: TimeSpan, mut rng: Rng) -> Clients {
         assert!(clients > 0 && burst > 0, "somebody asks for something");
         let clients = (0..clients).map(|_| SourceClient { next: think.draw(&mut rng), left: burst }).collect();
-        Clients { burst, gap, think, service, rng, clients, asking: 0 }
+        Clients { burst, gap, think, service, rng, clients, last_taken: 0 }
     }
 
     fn first(&self) -> usize {
@@ -90,12 +90,12 @@ impl RequestSource for Clients {
     }
 
     fn take(&mut self) -> Option<ForegroundRequest> {
-        self.asking = self.first();
-        Some(ForegroundRequest { at: self.clients[self.asking].next, service: self.service.draw(&mut self.rng) })
+        self.last_taken = self.first();
+        Some(ForegroundRequest { at: self.clients[self.last_taken].next, service: self.service.draw(&mut self.rng) })
     }
 
     fn answered(&mut self, finished: Nanos) {
-        let client = &mut self.clients[self.asking];
+        let client = &mut self.clients[self.last_taken];
         client.left -= 1;
         let span = if client.left > 0 { self.gap } else { self.think };
         client.left = if client.left > 0 { client.left } else { self.burst };
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_client_asks_again_when_it_was_answered() {
+    fn a_client_sends_its_next_request_after_the_answer() {
         let [gap, think, service] = [2, 100, 10].map(|nanos| TimeSpan::Fixed(Nanos(nanos)));
         let mut clients = Clients::new(1, 2, gap, think, service, Rng::new(0));
         let mut times = Vec::new();

@@ -172,7 +172,10 @@ impl<'a> Tuner<'a> {
             let outcome = self.keeps(wait, pair.size, goal)?;
             Some(Pair { wait, outcome, ..pair })
         });
-        tried.fold(pair, |best, one| if one.outcome.scrub_bytes > best.outcome.scrub_bytes { one } else { best })
+        tried.fold(
+            pair,
+            |best, candidate| if candidate.outcome.scrub_bytes > best.outcome.scrub_bytes { candidate } else { best },
+        )
     }
 
     /// The mean slowdowns with waits near that of `pair`.
@@ -182,8 +185,8 @@ impl<'a> Tuner<'a> {
             let outcome = exact::waiting(self.periods, wait, pair.size, service, Limit::None)?;
             Some((outcome.slowdown_total / u128::from(outcome.requests.max(1))) as u64)
         });
-        let (least, most, sum, count) = lost.fold((u64::MAX, 0, 0, 0), |(least, most, sum, count), one| {
-            (least.min(one), most.max(one), sum + one, count + 1)
+        let (least, most, sum, count) = lost.fold((u64::MAX, 0, 0, 0), |(least, most, sum, count), loss| {
+            (least.min(loss), most.max(loss), sum + loss, count + 1)
         });
         WaitSpread { least: Nanos(least), mean: Nanos(sum / count.max(1)), most: Nanos(most) }
     }
@@ -234,7 +237,7 @@ pub fn best(pairs: &[Pair]) -> Option<Pair> {
 }
 
 /// The indices of the [`SIZES_FINE`] best pairs, the best first.
-pub fn most(pairs: &[Pair]) -> Vec<usize> {
+pub fn best_indices(pairs: &[Pair]) -> Vec<usize> {
     let mut places: Vec<usize> = (0..pairs.len()).collect();
     places.sort_by_key(|&place| std::cmp::Reverse(merit(&pairs[place])));
     places.truncate(SIZES_FINE);
@@ -283,8 +286,9 @@ impl SizeSearch<'_, '_> {
             let lost_max = self.tuner.lost_max(self.goal);
             self.note(near, Some(outcome).filter(|outcome| outcome.slowdown_total <= lost_max));
         }
-        let felt = u128::from(self.tuner.beyond[near].requests.max(1));
-        u64::try_from(outcome.slowdown_total / felt).map_or(near, |each| self.tuner.estimate(each, self.goal))
+        let delayed_requests = u128::from(self.tuner.beyond[near].requests.max(1));
+        u64::try_from(outcome.slowdown_total / delayed_requests)
+            .map_or(near, |each| self.tuner.estimate(each, self.goal))
     }
 
     /// The figures of a threshold, if it keeps the goal.
@@ -398,14 +402,14 @@ mod tests {
     }
 
     /// The most bytes that any of 5,000 waits up to `until` reads within the goal.
-    fn brute(tuner: &Tuner, sizes: &[Bytes], goal: Goal, until: Nanos) -> u64 {
+    fn brute_force(tuner: &Tuner, sizes: &[Bytes], goal: Goal, until: Nanos) -> u64 {
         let waits = (0..=5000).map(|step| Nanos(until.0 * step / 5000));
         let tried = waits.flat_map(|wait| sizes.iter().filter_map(move |&size| tuner.keeps(wait, size, goal)));
         tried.map(|outcome| outcome.scrub_bytes).max().unwrap_or(0)
     }
 
     #[test]
-    fn the_answer_is_as_good_as_trying_all_waits_or_says_that_those_are_lucky() {
+    fn the_best_pair_is_as_good_as_trying_all_waits_or_is_flagged_as_lucky() {
         let goal = Goal::new(Nanos::from_millis(1), Nanos::from_millis(50)).form(GoalForm::Average);
         let sizes = [4, 16, 48].map(|step| Bytes::kib(64 * step));
         let mut lucky = 0;
@@ -416,7 +420,7 @@ mod tests {
             let pairs: Vec<Pair> = coarse.iter().map(|&pair| tuner.refined(pair, goal)).collect();
             let found = best(&pairs).expect("some pair keeps the goal");
             let mean = Nanos::from_secs_f64(found.outcome.slowdown_mean_seconds());
-            let (spread, all) = (tuner.spread(&found), brute(&tuner, &sizes, goal, found.wait + found.wait));
+            let (spread, all) = (tuner.spread(&found), brute_force(&tuner, &sizes, goal, found.wait + found.wait));
             let share = found.outcome.scrub_bytes as f64 / all as f64;
             lucky += u32::from(spread.is_lucky(mean));
             assert!(share >= 0.99 || spread.is_lucky(mean), "{seed}: {share} of brute force, {mean:?} of {spread:?}");
@@ -433,7 +437,9 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
         /// Compares the search with trying every threshold and every size.
         #[test]
-        fn the_search_finds_what_trying_all_finds(periods in periods(), mean_us in 10u64..5000, max_ms in 5u64..60) {
+        fn the_search_reads_as_much_as_trying_every_threshold_and_size(
+            periods in periods(), mean_us in 10u64..5000, max_ms in 5u64..60
+        ) {
             let goal = Goal::new(Nanos(mean_us * 1000), Nanos::from_millis(max_ms)).form(GoalForm::Average);
             let sizes = [1, 5, 16, 40, 64].map(|step| Bytes::kib(64 * step));
             let lost_max = u128::from(goal.mean.0) * u128::from(periods.requests());

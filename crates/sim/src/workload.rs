@@ -94,7 +94,8 @@ mod tests {
     #[test]
     fn bursts_are_gaps_and_then_thought() {
         let (gap, think, service) = (TimeSpan::Fixed(Nanos(2)), TimeSpan::Fixed(Nanos(100)), TimeSpan::Fixed(Nanos(1)));
-        let times: Vec<_> = Bursts::new(3, gap, think, service, Rng::new(0)).map(|one| one.at.0).take(7).collect();
+        let times: Vec<_> =
+            Bursts::new(3, gap, think, service, Rng::new(0)).map(|request| request.at.0).take(7).collect();
         assert_eq!(times, [100, 102, 104, 204, 206, 208, 308]);
     }
 
@@ -107,7 +108,7 @@ mod tests {
         };
         assert_eq!(stream(5), stream(5));
         assert_ne!(stream(5), stream(6));
-        assert!(stream(5).is_sorted_by_key(|one| one.at));
+        assert!(stream(5).is_sorted_by_key(|request| request.at));
     }
 
     #[test]

@@ -69,9 +69,9 @@ fn a_literal_hybrid1_is_not_saved_by_read_modify_write_once_it_is_degraded() {
 #[test]
 fn a_rebuild_by_one_list_is_wrong_with_versions_and_stuck_with_checksums() {
     for scheme in [Scheme::Hybrid1, Scheme::Stamp, Scheme::Hybrid2, Scheme::Pure] {
-        let one = check(&ModelSetup { lists: Lists::One, steps_max: Some(4), ..ModelSetup::new(scheme, 2, 2) });
-        assert!(!one.is_right(), "{scheme}");
-        assert_eq!(one.wrong > 0, scheme.has_versions(), "{scheme}: a neighbour's copy contradicts a stale list");
+        let outcome = check(&ModelSetup { lists: Lists::One, steps_max: Some(4), ..ModelSetup::new(scheme, 2, 2) });
+        assert!(!outcome.is_right(), "{scheme}");
+        assert_eq!(outcome.wrong > 0, scheme.has_versions(), "{scheme}: a neighbour's copy contradicts a stale list");
     }
 }
 
@@ -97,8 +97,8 @@ fn a_crash_alone_loses_nothing() {
         for (data, parity, writes_max) in [(1, 1, 2), (2, 1, 2), (3, 1, 1), (2, 2, 2), (3, 2, 1), (4, 2, 1), (3, 3, 1)]
         {
             let crashes = crash(&ModelSetup::new(scheme, data, parity), writes_max, 0);
-            let told = crashes.stories.concat().join("\n");
-            assert_eq!((crashes.wrong, crashes.errors), (0, 0), "{scheme} {data}+{parity}:\n{told}");
+            let text = crashes.stories.concat().join("\n");
+            assert_eq!((crashes.wrong, crashes.errors), (0, 0), "{scheme} {data}+{parity}:\n{text}");
             assert!(crashes.cases > 10);
         }
     }
@@ -117,11 +117,11 @@ fn after_a_crash_with_members_missing_a_chunk_is_right_or_an_error() {
 
 /// Li & Lee 2014, Table I, as corrected in docs/notes.md.
 #[test]
-fn table_1_comes_out_of_broken_rows() {
+fn broken_rows_give_table_1_of_the_paper_as_corrected() {
     let table = table_one();
-    let told =
+    let letters =
         table.primitives.map(|row| row.map(|is_found| if is_found { 'Y' } else { '-' }).iter().collect::<String>());
-    assert_eq!(told, ["-Y-YY-Y", "--Y-YYY", "Y------", "YYYYYYY"]);
+    assert_eq!(letters, ["-Y-YY-Y", "--Y-YYY", "Y------", "YYYYYYY"]);
     for row in &table.schemes {
         let expected = match (row.scheme, row.is_parity) {
             (Scheme::None, _) => [SchemeFinding::Missed; 7],

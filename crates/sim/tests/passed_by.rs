@@ -57,8 +57,8 @@ impl Reader {
         self.completes.unwrap_or(self.arrives)
     }
 
-    /// The event at [`Reader::next`]; `own` is the end of the step under way, if there is one.
-    fn step(&mut self, own: Option<Nanos>) -> Event {
+    /// The event at [`Reader::next`]; `step_end` is the end of the step under way, if there is one.
+    fn step(&mut self, step_end: Option<Nanos>) -> Event {
         if let Some(at) = self.completes.take() {
             self.left -= 1;
             let (mean, is_random) = self.pause;
@@ -69,11 +69,14 @@ impl Reader {
             return Event::ForegroundCompleted { at, count: 1 };
         }
         let (share, most) = self.held;
-        let rest = own.filter(|_| self.rng.uniform() < share).map_or(Nanos::ZERO, |ends| ends.since(self.arrives));
+        let rest = step_end.filter(|_| self.rng.uniform() < share).map_or(Nanos::ZERO, |ends| ends.since(self.arrives));
         let held = rest.min(Nanos((most.0 as f64 * self.rng.uniform()) as u64));
-        let is_long = own.is_some() && self.rng.uniform() < self.long;
-        let held =
-            if is_long { own.map_or(held, |ends| ends.since(self.arrives)).min(Nanos::from_millis(120)) } else { held };
+        let is_long = step_end.is_some() && self.rng.uniform() < self.long;
+        let held = if is_long {
+            step_end.map_or(held, |ends| ends.since(self.arrives)).min(Nanos::from_millis(120))
+        } else {
+            held
+        };
         self.reads += 1;
         self.broken += u64::from(held > Nanos::from_millis(50));
         self.lost += held;
@@ -91,43 +94,45 @@ fn run(reader: &mut Reader, goal: Goal, held_max: Option<Nanos>, seconds: u64) -
     let config = Config { range: grid.disk(), granule: 8, depth: 1, held_max, started, today };
     let (order, policy) = (OrderKind::SEQUENTIAL.order(&[]), PolicyConfig::budget(goal).policy());
     let mut scrub = Scrub::new(config, order, policy, Coverage::new(grid), Pass::default());
-    let (mut now, mut own, mut busy, mut rng) = (Nanos::ZERO, None, Nanos::ZERO, Rng::new(2));
+    let (mut now, mut under_way, mut busy, mut rng) = (Nanos::ZERO, None, Nanos::ZERO, Rng::new(2));
     while now < Nanos::from_secs(seconds) {
-        if own.is_none()
+        if under_way.is_none()
             && let Some(Op::Verify { id, range }) = scrub.poll_op(now)
         {
             let chance = Nanos(rng.below(40_000_000));
-            let takes = STEP + chance + Nanos::from_secs_f64(range.bytes().0 as f64 / RATE);
-            own = Some((id, now, now + takes));
-            busy += takes;
+            let duration = STEP + chance + Nanos::from_secs_f64(range.bytes().0 as f64 / RATE);
+            under_way = Some((id, now, now + duration));
+            busy += duration;
         }
-        let ends = own.map_or(Nanos::MAX, |(_, _, ends)| ends);
-        let looks = scrub.poll_timeout(now).filter(|_| own.is_none()).unwrap_or(Nanos::MAX).max(now + Nanos(1));
-        now = reader.next().min(ends).min(looks).max(now);
+        let ends = under_way.map_or(Nanos::MAX, |(_, _, ends)| ends);
+        let next_look =
+            scrub.poll_timeout(now).filter(|_| under_way.is_none()).unwrap_or(Nanos::MAX).max(now + Nanos(1));
+        now = reader.next().min(ends).min(next_look).max(now);
         if ends == now {
-            let (id, started, _) = own.take().expect("it ends");
+            let (id, started, _) = under_way.take().expect("it ends");
             let outcome = VerifyOutcome::Clean;
             scrub.handle(now, Event::Completed { id, outcome, started, finished: now });
         } else if reader.next() == now {
-            let event = reader.step(own.map(|_| ends));
+            let event = reader.step(under_way.map(|_| ends));
             scrub.handle(now, event);
         }
         scrub.handle(now, Event::Tick);
     }
     let report = scrub.report(now);
     let (lost, reads) = (reader.lost.as_millis_f64(), reader.reads as f64);
-    let told = report.slowdown.mean_seconds(report.foreground_requests) * 1e3;
+    let reported = report.slowdown.mean_seconds(report.foreground_requests) * 1e3;
     let rate = report.bytes_verified.0 as f64 / 1e6 / now.as_secs_f64();
-    (busy.as_secs_f64() / now.as_secs_f64(), lost / reads, told, rate)
+    (busy.as_secs_f64() / now.as_secs_f64(), lost / reads, reported, rate)
 }
 
 #[test]
-fn steps_that_let_others_pass_are_priced_by_what_they_cost() {
+fn steps_that_let_foreground_requests_pass_are_priced_by_their_real_cost() {
     let goal = Goal::new(Nanos::from_millis(1), Nanos::from_millis(50));
     let run = |pause, held, held_max| {
-        let (share, truth, told, rate) = run(&mut Reader::new(Nanos::from_millis(pause), held), goal, held_max, 400);
-        println!("pause {pause} ms: {share:.3} of the time, {rate:.2} MB/s, {truth:.3} ms lost, {told:.3} told");
-        assert!(truth < 1.02 && (told - truth).abs() < 0.15, "pause {pause} ms: {truth} ms lost, {told} told");
+        let (share, truth, reported, rate) =
+            run(&mut Reader::new(Nanos::from_millis(pause), held), goal, held_max, 400);
+        println!("pause {pause} ms: {share:.3} of the time, {rate:.2} MB/s, {truth:.3} ms lost, {reported:.3} told");
+        assert!(truth < 1.02 && (reported - truth).abs() < 0.15, "pause {pause} ms: {truth} ms lost, {reported} told");
         (share, rate)
     };
     // There is room for a step between two bursts.
@@ -147,13 +152,13 @@ fn steps_that_let_others_pass_are_priced_by_what_they_cost() {
 
 /// The stated limit is 40 ms, but some reads are delayed by 120 ms.
 #[test]
-fn who_is_held_up_for_longer_than_was_said_makes_steps_dearer() {
+fn reads_that_are_delayed_beyond_the_stated_limit_make_steps_dearer() {
     let goal = Goal::new(Nanos::from_millis(3), Nanos::from_millis(50));
     let mut reader = Reader { long: 0.03, ..Reader::new(Nanos::from_millis(400), (0.3, Nanos::from_millis(30))) };
     reader.pause.1 = true;
-    let (share, truth, told, rate) = run(&mut reader, goal, Some(HELD_MAX), 4000);
+    let (share, truth, reported, rate) = run(&mut reader, goal, Some(HELD_MAX), 4000);
     println!(
-        "{share:.3} of the time, {rate:.2} MB/s, {truth:.3} ms lost, {told:.3} told, {} of {} broken",
+        "{share:.3} of the time, {rate:.2} MB/s, {truth:.3} ms lost, {reported:.3} told, {} of {} broken",
         reader.broken, reader.reads
     );
     assert!(

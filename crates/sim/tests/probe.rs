@@ -48,30 +48,30 @@ fn members_that_are_slow_lost_or_no_disks_are_named() {
 /// On arrays that nothing was tuned on: of statements with a confidence of 0.99 or more, less than one in a hundred is
 /// wrong, and no layout. (With other seeds one was: docs/probe.md.)
 #[test]
-fn what_is_said_with_certainty_of_surprises_is_true() {
-    let (mut sure, mut wrong) = (0, Vec::new());
+fn confident_statements_about_untuned_arrays_are_true() {
+    let (mut confident, mut wrong) = (0, Vec::new());
     for seed in 0..20 {
         for family in families() {
             let outcome = family.probe(90_000 + seed);
             for statement in outcome.statements.iter().filter(|statement| statement.confidence >= 0.99) {
-                sure += 1;
+                confident += 1;
                 if !statement.is_true {
                     wrong.push((statement.about, format!("{}, seed {seed}: {statement:?}", family.name)));
                 }
             }
         }
     }
-    assert!(sure > 800, "{sure} statements");
-    assert!(wrong.len() * 100 < sure, "{} of {sure}: {wrong:#?}", wrong.len());
+    assert!(confident > 800, "{confident} statements");
+    assert!(wrong.len() * 100 < confident, "{} of {confident}: {wrong:#?}", wrong.len());
     assert!(wrong.iter().filter(|(about, _)| *about == "layout").count() == 0, "{wrong:#?}");
 }
 
 /// Ten disks of RAID-6 on 256 MiB: half the pattern is found, and looks like pairs. A device without a known layout is
 /// not written to, even if that is allowed, and its size is among the causes given.
 #[test]
-fn what_reads_do_not_tell_is_not_written_to() {
+fn a_device_without_a_known_layout_is_not_written_to() {
     let layout = Layout::new(LayoutKind::Raid6Md, Shape { data: 8, parity: 2 }, 10).expect("such an array");
-    let mut untold = 0;
+    let mut look_like_pairs = 0;
     for seed in 0..60 {
         let setup = ArraySetup { bytes_max: 256 << 20, seed, ..ArraySetup::new(ChunkMap::Layout(layout), 32 << 10) };
         let mut array = Array::new(setup);
@@ -79,7 +79,7 @@ fn what_reads_do_not_tell_is_not_written_to() {
         array.serve(&mut prober);
         let known = prober.known();
         if let Some(Unmeasurable::NoChunks { bytes_min }) = known.unmeasurable {
-            untold += usize::from(known.copies.is_some_and(|copies| copies.value == 2));
+            look_like_pairs += usize::from(known.copies.is_some_and(|copies| copies.value == 2));
             let no_layout = ProbeFinding::NoLevel { why: LevelRefusal::NoLayout };
             assert!(bytes_min.is_some(), "seed {seed}");
             assert!(known.write_ratio.is_none(), "seed {seed}: {:?}", known.write_ratio);
@@ -90,5 +90,5 @@ fn what_reads_do_not_tell_is_not_written_to() {
             );
         }
     }
-    assert!(untold > 0, "some look like pairs");
+    assert!(look_like_pairs > 0, "some look like pairs");
 }

@@ -60,14 +60,14 @@ fn quarter_hour(
 /// (except for the verification that the end cuts off). A policy that waits for idleness delays no request by more than
 /// one of its verifications.
 #[test]
-fn the_scrubbers_own_ledger_is_a_lower_bound() {
+fn the_scrubbers_own_sum_of_slowdowns_is_a_lower_bound() {
     let size = Bytes::mib(1);
     let (exact, machine) =
         quarter_hour(IntervalAdapter::new(Waiting { wait: Nanos::from_millis(50), size }), bursty(1));
-    let own = machine.report(exact.elapsed).slowdown;
-    assert!(exact.foreground.collisions > 100 && own.collisions + 5 >= exact.foreground.collisions);
-    assert!(own.total <= exact.foreground.slowdown_total, "{:?} {:?}", own.total, exact.foreground);
-    assert!(own.max <= exact.foreground.slowdown_max);
+    let reported = machine.report(exact.elapsed).slowdown;
+    assert!(exact.foreground.collisions > 100 && reported.collisions + 5 >= exact.foreground.collisions);
+    assert!(reported.total <= exact.foreground.slowdown_total, "{:?} {:?}", reported.total, exact.foreground);
+    assert!(reported.max <= exact.foreground.slowdown_max);
     assert!(exact.foreground.slowdown_max <= ServiceModel::default().service(size));
 }
 
@@ -93,16 +93,16 @@ fn waiting_longer_costs_less_and_reads_less() {
 /// The budget keeps its goal, including the requests queued behind a delayed one, although the foreground's bursts load
 /// the disk to 80 %; and the scrubber's own sum is the exact one, except for a few requests around the end.
 #[test]
-fn the_budget_is_kept_and_its_reckoning_is_exact() {
+fn the_budget_is_kept_and_its_own_account_is_exact() {
     let goal = Goal { mean: Nanos::from_millis(1), ..Goal::default() };
     for seed in 1..4 {
         let (exact, machine) = quarter_hour(Budget::new(goal), bursty(seed));
-        let own = machine.report(exact.elapsed);
-        let own_mean = own.slowdown.mean_seconds(own.foreground_requests);
+        let reported = machine.report(exact.elapsed);
+        let reported_mean = reported.slowdown.mean_seconds(reported.foreground_requests);
         let exact_mean = exact.foreground.slowdown_mean_seconds();
         // The budget is used; but its last tenth is left if it would buy next to nothing.
         assert!((0.5e-3..1.0e-3).contains(&exact_mean), "{exact_mean}");
-        assert!((own_mean / exact_mean - 1.0).abs() < 0.01, "{own_mean} {exact_mean}");
+        assert!((reported_mean / exact_mean - 1.0).abs() < 0.01, "{reported_mean} {exact_mean}");
         assert!(exact.foreground.slowdown_max <= goal.max, "{exact:?}");
     }
 }

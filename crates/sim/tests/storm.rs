@@ -41,11 +41,11 @@ impl Storm {
         let granule = [1, 8][rng.below(2) as usize];
         let blocks = 1 + rng.below(400);
         let disk = blocks * granule;
-        let (one, two) = (rng.below(blocks + 1), rng.below(blocks + 1));
-        let range = if one == two {
+        let (first, second) = (rng.below(blocks + 1), rng.below(blocks + 1));
+        let range = if first == second {
             SectorRange::at(0, disk)
         } else {
-            SectorRange::new(one.min(two) * granule, one.max(two) * granule)
+            SectorRange::new(first.min(second) * granule, first.max(second) * granule)
         };
         let mut marked = |runs: u64, longest: u64| {
             let mut marks = vec![false; disk as usize];
@@ -125,21 +125,21 @@ impl Storm {
 
     /// Runs until the machine is done, or for `ops` operations; answers in random order if several are under way.
     fn run(&mut self, scrub: &mut Scrub, ops: u64) {
-        let mut out: Vec<(OpId, SectorRange)> = Vec::new();
-        for asked in 0.. {
-            assert!(asked < 200_000, "seed {}: it never ends", self.seed);
+        let mut in_flight: Vec<(OpId, SectorRange)> = Vec::new();
+        for round in 0.. {
+            assert!(round < 200_000, "seed {}: it never ends", self.seed);
             while let Some(Op::Verify { id, range }) = scrub.poll_op(self.now) {
-                out.push((id, range));
+                in_flight.push((id, range));
             }
-            if scrub.is_done() || asked >= ops && out.is_empty() {
+            if scrub.is_done() || round >= ops && in_flight.is_empty() {
                 return;
             }
-            if out.is_empty() {
+            if in_flight.is_empty() {
                 let next = scrub.poll_timeout(self.now).expect("a machine that runs has something in mind");
                 self.now = next.max(self.now + Nanos(1));
                 continue;
             }
-            let (id, range) = out.swap_remove(self.rng.below(out.len() as u64) as usize);
+            let (id, range) = in_flight.swap_remove(self.rng.below(in_flight.len() as u64) as usize);
             let (outcome, started) = (self.answer(range), self.now);
             self.now += Nanos::from_millis(5);
             scrub.handle(self.now, Event::Completed { id, outcome, started, finished: self.now });
@@ -149,11 +149,11 @@ impl Storm {
     /// Checks that every claim of the machine is what the oracle saw.
     fn judge(&self, scrub: &Scrub) {
         let (seed, report) = (self.seed, scrub.report(self.now));
-        let blamed = |sector| report.unreadable.iter().any(|found| found.range.contains(Sector(sector)));
+        let is_reported = |sector| report.unreadable.iter().any(|found| found.range.contains(Sector(sector)));
         for sector in self.range.start.0..self.range.end.0 {
             let index = sector as usize;
             let is_done = scrub.pass().done.covers(SectorRange::at(sector, 1));
-            match (is_done, blamed(sector)) {
+            match (is_done, is_reported(sector)) {
                 (true, true) => assert!(self.proven[index], "seed {seed}: {sector} is blamed without proof"),
                 (true, false) => {
                     assert!(self.read[index], "seed {seed}: {sector} counts as verified, but was never read")
@@ -176,7 +176,7 @@ impl Storm {
 }
 
 #[test]
-fn the_truth_in_every_storm() {
+fn every_claim_of_the_scrubber_is_true_in_every_storm() {
     for seed in 0..3000 {
         let mut storm = Storm::new(seed);
         let mut scrub = storm.machine(None);
@@ -189,8 +189,8 @@ fn the_truth_in_every_storm() {
             }
             let (coverage, pass) = (scrub.coverage().clone(), Some(scrub.pass().clone()));
             let saved = Saved { disk: "storm".to_owned(), at: UnixSeconds(1), coverage, pass };
-            let back: Saved = saved.to_string().parse().expect("what is saved comes back");
-            scrub = storm.machine(Some(back));
+            let restored: Saved = saved.to_string().parse().expect("what is saved comes back");
+            scrub = storm.machine(Some(restored));
         }
         storm.run(&mut scrub, u64::MAX);
         storm.judge(&scrub);

@@ -14,7 +14,7 @@ pub struct Chips {
     /// The time that a die takes for a page or a part of it.
     pub page_time: Nanos,
     /// The time to the drive and back, as over a network. Many requests travel at the same time.
-    pub way: Nanos,
+    pub travel_time: Nanos,
     /// The link's rate in bytes a second.
     pub link_rate: f64,
     /// The drive's size in bytes.
@@ -27,7 +27,7 @@ impl Chips {
         dies: 16,
         page_bytes: 16 << 10,
         page_time: Nanos(70_000),
-        way: Nanos::ZERO,
+        travel_time: Nanos::ZERO,
         link_rate: 560e6,
         bytes: 64 << 30,
     };
@@ -36,7 +36,7 @@ impl Chips {
         dies: 64,
         page_bytes: 16 << 10,
         page_time: Nanos(60_000),
-        way: Nanos::ZERO,
+        travel_time: Nanos::ZERO,
         link_rate: 6.9e9,
         bytes: 64 << 30,
     };
@@ -66,16 +66,16 @@ impl Flash {
         let page = self.chips.page_bytes;
         let (mut at, end, mut done) = (offset, offset + len, now);
         while at < end {
-            let here = (page - at % page).min(end - at);
+            let part_len = (page - at % page).min(end - at);
             // Pages are spread as a mapping spreads random writes.
             let die = (at / page).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
             let free = &mut self.dies_free[die as usize % self.chips.dies];
             *free = (*free).max(now).saturating_add(self.chips.page_time);
-            let crossing = Nanos((here as f64 / self.chips.link_rate * 1e9) as u64);
+            let crossing = Nanos((part_len as f64 / self.chips.link_rate * 1e9) as u64);
             self.link_free = self.link_free.max(*free).saturating_add(crossing);
             done = done.max(self.link_free);
-            at += here;
+            at += part_len;
         }
-        done.saturating_add(self.chips.way)
+        done.saturating_add(self.chips.travel_time)
     }
 }

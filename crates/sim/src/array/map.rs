@@ -128,10 +128,10 @@ impl ChunkMap {
                 rows / (0..self.disks()).map(share).max().unwrap_or(1).max(1)
             }
             ChunkMap::Raid4 { .. } => rows,
-            ChunkMap::Concatenated { disks, rows: each } => rows.min(*each) * *disks as u64,
+            ChunkMap::Concatenated { disks, rows: member_rows } => rows.min(*member_rows) * *disks as u64,
             ChunkMap::Raid10 { kind: Raid10Kind::Near, copies, disks } => rows * *disks as u64 / *copies as u64,
-            ChunkMap::Raid10 { kind: Raid10Kind::Far { rows: each }, copies, disks } => {
-                (rows / *copies as u64).min(*each) * *disks as u64
+            ChunkMap::Raid10 { kind: Raid10Kind::Far { rows: member_rows }, copies, disks } => {
+                (rows / *copies as u64).min(*member_rows) * *disks as u64
             }
             ChunkMap::Raid10 { kind: Raid10Kind::Offset, copies, disks } => rows / *copies as u64 * *disks as u64,
         }
@@ -185,7 +185,7 @@ mod tests {
                 }
             }
         }
-        let joined = ChunkMap::Concatenated { disks: 3, rows: 10 };
-        assert_eq!((joined.stripes(10), joined.place(29, 0)), (30, ChunkPlace { disk: 2, row: 9 }));
+        let concatenated = ChunkMap::Concatenated { disks: 3, rows: 10 };
+        assert_eq!((concatenated.stripes(10), concatenated.place(29, 0)), (30, ChunkPlace { disk: 2, row: 9 }));
     }
 }

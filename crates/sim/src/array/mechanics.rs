@@ -195,9 +195,9 @@ impl Arm {
         at_ms += (wanted - turned).rem_euclid(sectors_per_track as f64) * sector_ms;
         let mut left = count;
         loop {
-            let here = left.min(sectors_per_track - place);
-            at_ms += here as f64 * sector_ms;
-            left -= here;
+            let on_track = left.min(sectors_per_track - place);
+            at_ms += on_track as f64 * sector_ms;
+            left -= on_track;
             if left == 0 {
                 break;
             }
@@ -232,8 +232,8 @@ mod tests {
     #[test]
     fn a_table_is_met_at_its_points_and_straight_between_them() {
         let seek = Seek::Table { points: &[(1, 1.0), (10, 2.0), (110, 4.0)], factor: 1.0 };
-        let told = [0, 1, 10, 60, 110, 5000].map(|distance| seek.millis(distance));
-        assert_eq!(told, [0.0, 1.0, 2.0, 3.0, 4.0, 4.0]);
+        let times_ms = [0, 1, 10, 60, 110, 5000].map(|distance| seek.millis(distance));
+        assert_eq!(times_ms, [0.0, 1.0, 2.0, 3.0, 4.0, 4.0]);
         assert_eq!(seek.slower(1.5).millis(60), 4.5);
     }
 
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn reading_on_costs_the_skews_and_nothing_else() {
+    fn sequential_reading_costs_the_skews_and_nothing_else() {
         let mechanics = Mechanics::ultrastar_9lzx();
         let mut arm = Arm::new(mechanics);
         let whole = mechanics.sectors_per_track * mechanics.heads;

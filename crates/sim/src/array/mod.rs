@@ -274,8 +274,9 @@ impl Array {
         let setup = &self.setup;
         let sector =
             |place: &ChunkPlace| (setup.base_of(place.disk) + place.row * setup.chunk_bytes + step.within) / 512;
-        let look = |place: &ChunkPlace| self.spindles[setup.spindle_of(place.disk)].look(sector(place));
-        let place = step.choose(look, setup, &mut self.rng);
+        let load_and_distance =
+            |place: &ChunkPlace| self.spindles[setup.spindle_of(place.disk)].load_and_distance(sector(place));
+        let place = step.choose(load_and_distance, setup, &mut self.rng);
         let (spindle, sector) = (setup.spindle_of(place.disk), sector(&place));
         self.spindles[spindle].push(DiskWork { sector, count: step.len.div_ceil(512), is_write: step.is_write, owner });
         self.work(spindle);

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn delays_are_as_frequent_and_as_long_as_they_say() {
+    fn delays_are_as_frequent_and_as_long_as_each_level_states() {
         for (noise, share, shape, from_ms) in [(Noise::Tail, 0.01, 1.5, 20.0), (Noise::Heavy, 0.05, 1.1, 10.0)] {
             let (mut rng, count) = (Rng::new(6), 400_000);
             let delays: Vec<f64> = (0..count).map(|_| noise.delay(&mut rng).as_millis_f64()).collect();
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn strangers_come_before_every_fifth_request_where_it_is_heavy() {
+    fn heavy_noise_serves_another_clients_read_before_every_fifth_request() {
         let share = |noise: Noise| {
             let mut rng = Rng::new(8);
             (0..100_000).filter(|_| noise.is_intruded(&mut rng)).count() as f64 / 1e5

@@ -21,13 +21,18 @@ pub struct DiskStep {
 }
 
 impl DiskStep {
-    /// Chooses the place; `look` returns the work that the member of a place has, and the distance of its head from there.
-    pub fn choose(&self, look: impl Fn(&ChunkPlace) -> (usize, u64), setup: &ArraySetup, rng: &mut Rng) -> ChunkPlace {
+    /// Chooses the place; `load_and_distance` returns the work that the member of a place has, and the distance of its head from there.
+    pub fn choose(
+        &self,
+        load_and_distance: impl Fn(&ChunkPlace) -> (usize, u64),
+        setup: &ArraySetup,
+        rng: &mut Rng,
+    ) -> ChunkPlace {
         let [first, ..] = self.places[..] else { panic!("a step has a place") };
         if self.places.len() == 1 {
             return first;
         }
-        let order = |place: &ChunkPlace| match (setup.mirror_read, look(place)) {
+        let order = |place: &ChunkPlace| match (setup.mirror_read, load_and_distance(place)) {
             (MirrorRead::First | MirrorRead::Random, _) => (0, 0),
             (MirrorRead::ShortestQueue, (load, _)) => (load as u64, 0),
             (MirrorRead::Nearest, (load, distance)) => (u64::from(load > 0), if load > 0 { distance } else { 0 }),
@@ -114,12 +119,12 @@ impl ArrayStripe<'_> {
         self.setup.map.place(self.stripe, slot)
     }
 
-    fn is_there(&self, slot: usize) -> bool {
-        self.setup.is_there(self.place(slot).disk)
+    fn is_present(&self, slot: usize) -> bool {
+        self.setup.is_present(self.place(slot).disk)
     }
 
     fn step(&self, slot: usize, within: u64, len: u64, is_write: bool) -> Option<DiskStep> {
-        self.is_there(slot).then(|| DiskStep { places: vec![self.place(slot)], within, len, is_write })
+        self.is_present(slot).then(|| DiskStep { places: vec![self.place(slot)], within, len, is_write })
     }
 
     /// Reads a piece; returns whether its disk is lost, so that the piece is computed from others.
@@ -128,14 +133,14 @@ impl ArrayStripe<'_> {
         let data = self.setup.map.data();
         let places: Vec<ChunkPlace> = match self.setup.map.redundancy() {
             MapRedundancy::Copies(copies) => {
-                (0..copies).filter(|&copy| self.is_there(copy)).map(|copy| self.place(copy)).collect()
+                (0..copies).filter(|&copy| self.is_present(copy)).map(|copy| self.place(copy)).collect()
             }
-            _ if self.is_there(slot) => vec![self.place(slot)],
+            _ if self.is_present(slot) => vec![self.place(slot)],
             _ => {
                 // All other data, and as many parities as data are missing.
-                let others =
-                    (0..self.setup.map.slots()).filter(|&other| other != slot && self.is_there(other)).take(data);
-                steps.extend(others.filter_map(|other| self.step(other, within, len, false)));
+                let other_slots =
+                    (0..self.setup.map.slots()).filter(|&other| other != slot && self.is_present(other)).take(data);
+                steps.extend(other_slots.filter_map(|other| self.step(other, within, len, false)));
                 return true;
             }
         };
@@ -161,8 +166,8 @@ impl ArrayStripe<'_> {
                         .iter()
                         .any(|piece| piece.slot == slot && piece.within == start && piece.within + piece.len == end)
                 };
-                let is_written_lost = pieces.iter().any(|piece| !self.is_there(piece.slot));
-                let is_other_lost = (0..data).any(|slot| !covers(slot) && !self.is_there(slot)) && !is_written_lost;
+                let is_written_lost = pieces.iter().any(|piece| !self.is_present(piece.slot));
+                let is_other_lost = (0..data).any(|slot| !covers(slot) && !self.is_present(slot)) && !is_written_lost;
                 if (0..data).all(covers) {
                     // The whole stripe: no old data are needed.
                 } else if is_other_lost || (self.setup.parity_write == ParityWrite::ReadModify && !is_written_lost) {
@@ -171,8 +176,8 @@ impl ArrayStripe<'_> {
                     );
                     reads.extend((data..slots).filter_map(|slot| self.step(slot, start, end - start, false)));
                 } else {
-                    let others = (0..data).filter(|&slot| !covers(slot));
-                    reads.extend(others.filter_map(|slot| self.step(slot, start, end - start, false)));
+                    let other_slots = (0..data).filter(|&slot| !covers(slot));
+                    reads.extend(other_slots.filter_map(|slot| self.step(slot, start, end - start, false)));
                 }
                 writes.extend((data..slots).filter_map(|slot| self.step(slot, start, end - start, true)));
             }

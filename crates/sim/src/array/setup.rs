@@ -127,7 +127,7 @@ pub struct ArraySetup {
     /// A member that is missing.
     pub lost: Option<usize>,
     /// A second member that is missing.
-    pub lost_too: Option<usize>,
+    pub second_lost: Option<usize>,
     /// The time that the host computes for each read of a lost chunk, one at a time.
     pub rebuild_time: Nanos,
     /// The seed of delays, of the choice of copies, and of other clients' reads.
@@ -154,7 +154,7 @@ impl ArraySetup {
             odd: Vec::new(),
             same: None,
             lost: None,
-            lost_too: None,
+            second_lost: None,
             rebuild_time: Nanos::ZERO,
             seed: 0,
         }
@@ -172,8 +172,8 @@ impl ArraySetup {
     }
 
     /// Is this member present?
-    pub(super) fn is_there(&self, disk: usize) -> bool {
-        self.lost != Some(disk) && self.lost_too != Some(disk)
+    pub(super) fn is_present(&self, disk: usize) -> bool {
+        self.lost != Some(disk) && self.second_lost != Some(disk)
     }
 
     /// The disk of a member: two members may be halves of one disk.
@@ -200,7 +200,7 @@ impl ArraySetup {
             (disks > 0, "an array has members"),
             (self.chunk_bytes > 0 && self.chunk_bytes.is_multiple_of(512), "a chunk is whole sectors"),
             (self.phase_bytes.is_multiple_of(512), "a partition begins at a sector"),
-            (self.lost.into_iter().chain(self.lost_too).all(is_member), "the lost disk is none of its members"),
+            (self.lost.into_iter().chain(self.second_lost).all(is_member), "the lost disk is none of its members"),
             (
                 self.block_bytes.is_power_of_two() && self.block_bytes >= 512,
                 "a block is 512 bytes or a larger power of two",
@@ -213,6 +213,6 @@ impl ArraySetup {
             ),
             (self.bytes() > 0, "its members have no room for a stripe"),
         ];
-        rules.iter().find(|(holds, _)| !holds).map(|&(_, what)| what)
+        rules.iter().find(|(holds, _)| !holds).map(|&(_, message)| message)
     }
 }

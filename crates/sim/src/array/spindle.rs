@@ -16,7 +16,7 @@ const SEGMENTS: usize = 8;
 /// The time of a read from the cache. A choice, small compared with any seek.
 const HIT_TIME: Nanos = Nanos(100_000);
 /// Sectors of another client's read: 4 KiB.
-const STRANGER_SECTORS: u64 = 8;
+const FOREIGN_READ_SECTORS: u64 = 8;
 
 /// A disk, its queue and its cache.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ impl Spindle {
     }
 
     /// The pieces of work that it has, and the distance of its head from a sector, in cylinders.
-    pub fn look(&self, sector: u64) -> (usize, u64) {
+    pub fn load_and_distance(&self, sector: u64) -> (usize, u64) {
         let distance = match &self.drive {
             DriveState::Disk(arm) => arm.cylinder().abs_diff(arm.mechanics().cylinder(sector)),
             DriveState::Flash(_) => 0,
@@ -82,8 +82,8 @@ impl Spindle {
                 } else {
                     let mut begin = now;
                     if noise.is_intruded(rng) {
-                        let place = rng.below(mechanics.sectors() - STRANGER_SECTORS);
-                        begin = arm.work(now, place, STRANGER_SECTORS, false);
+                        let place = rng.below(mechanics.sectors() - FOREIGN_READ_SECTORS);
+                        begin = arm.work(now, place, FOREIGN_READ_SECTORS, false);
                     }
                     self.segments.retain(|&(from, to)| !work.is_write || end <= from || to <= start);
                     self.segments.push_back((start, end));

@@ -147,13 +147,13 @@ pub fn families() -> Vec<SurpriseFamily> {
         }),
         // No flash of this family is behind a limit: it does more at once than the prober can ask of it.
         family("flash", flash, |why| matches!(why, Unfilled { .. })),
-        family("one disk", one, |_| false),
+        family("one disk", one_disk, |_| false),
         family("shared disks", shared, |_| false),
     ]
 }
 
-fn one_of<T: Copy>(rng: &mut Rng, of: &[T]) -> T {
-    of[rng.below(of.len() as u64) as usize]
+fn one_of<T: Copy>(rng: &mut Rng, choices: &[T]) -> T {
+    choices[rng.below(choices.len() as u64) as usize]
 }
 
 fn between(rng: &mut Rng, from: u64, to: u64) -> u64 {
@@ -219,12 +219,12 @@ fn concatenated(rng: &mut Rng) -> ArraySetup {
     ArraySetup { map: ChunkMap::Concatenated { disks, rows }, ..plain }
 }
 
-fn raid10(rng: &mut Rng, which: usize) -> ArraySetup {
+fn raid10(rng: &mut Rng, variant: usize) -> ArraySetup {
     let (copies, disks) = one_of(rng, &[(2, 3), (2, 4), (2, 5), (2, 6), (2, 7), (2, 9), (3, 3), (3, 6), (3, 5)]);
     let chunk = usual_chunk(rng);
     let plain = on_disks(rng, ChunkMap::Concatenated { disks: 1, rows: 1 }, chunk);
     let rows = plain.member_bytes() / chunk / copies as u64;
-    let (kind, mirror_read) = match which {
+    let (kind, mirror_read) = match variant {
         0 => {
             (Raid10Kind::Near, one_of(rng, &[MirrorRead::ShortestQueue, MirrorRead::ShortestQueue, MirrorRead::First]))
         }
@@ -258,8 +258,8 @@ fn limited(rng: &mut Rng) -> ArraySetup {
     let plain = if rng.below(2) == 0 { flash(rng) } else { plain(rng) };
     // The limit must be slower than what is behind it.
     let disks = plain.map.disks() as f64;
-    let own = if matches!(plain.drive, Drive::Flash(_)) { 20_000.0 } else { 90.0 } * disks;
-    ArraySetup { limit: Some(RequestLimit { iops: limit.iops.min(own / 2.0), ..limit }), ..plain }
+    let inner_iops = if matches!(plain.drive, Drive::Flash(_)) { 20_000.0 } else { 90.0 } * disks;
+    ArraySetup { limit: Some(RequestLimit { iops: limit.iops.min(inner_iops / 2.0), ..limit }), ..plain }
 }
 
 fn free(rng: &mut Rng) -> ArraySetup {
@@ -307,24 +307,24 @@ fn lost(rng: &mut Rng) -> ArraySetup {
     let disks = between(rng, 4, 10);
     let kind = one_of(rng, &[LayoutKind::Raid6Md, LayoutKind::Raid6Pq]);
     let first = rng.below(disks);
-    let lost_too = Some(((first + 1 + rng.below(disks - 1)) % disks) as usize);
-    ArraySetup { lost: Some(first as usize), lost_too, ..on_disks(rng, layout(kind, disks as usize), chunk) }
+    let second_lost = Some(((first + 1 + rng.below(disks - 1)) % disks) as usize);
+    ArraySetup { lost: Some(first as usize), second_lost, ..on_disks(rng, layout(kind, disks as usize), chunk) }
 }
 
 fn flash(rng: &mut Rng) -> ArraySetup {
     let chips = one_of(rng, &[Chips::SATA, Chips::NVME]);
     // A busy cloud or iSCSI: each answer takes a millisecond or more.
-    let way = one_of(rng, &[Nanos::ZERO, Nanos::ZERO, Nanos(1_500_000), Nanos(3_000_000)]);
+    let travel_time = one_of(rng, &[Nanos::ZERO, Nanos::ZERO, Nanos(1_500_000), Nanos(3_000_000)]);
     let disks = between(rng, 1, 4) as usize;
     let chunk = one_of(rng, &[32, 64, 128]) << 10;
     ArraySetup {
-        drive: Drive::Flash(Chips { way, ..chips }),
+        drive: Drive::Flash(Chips { travel_time, ..chips }),
         phase_bytes: rng.below(1 << 18) * 4096,
         ..ArraySetup::new(layout(LayoutKind::Raid0, disks), chunk)
     }
 }
 
-fn one(rng: &mut Rng) -> ArraySetup {
+fn one_disk(rng: &mut Rng) -> ArraySetup {
     let bytes_max = (1u64 << 30) << rng.below(4);
     ArraySetup { bytes_max, ..on_disks(rng, layout(LayoutKind::Raid0, 1), 64 << 10) }
 }

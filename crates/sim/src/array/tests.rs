@@ -117,7 +117,7 @@ fn an_elevator_is_faster_and_serves_them_all() {
 }
 
 #[test]
-fn a_lost_member_is_reckoned_from_all_others() {
+fn a_read_of_a_lost_member_reads_all_other_members() {
     let whole = ArraySetup::new(map(LayoutKind::Raid5Ls, 4, 1, 5), CHUNK);
     let lost = ArraySetup { lost: Some(2), ..whole.clone() };
     for setup in [&whole, &lost] {
@@ -225,7 +225,7 @@ fn flash_is_fast_and_many_requests_are_faster() {
 }
 
 #[test]
-fn a_seed_says_all() {
+fn a_seed_determines_the_whole_run() {
     let run = |seed| {
         let setup =
             ArraySetup { seed, noise: noise::Noise::Heavy, ..ArraySetup::new(map(LayoutKind::Raid1, 1, 1, 4), CHUNK) };
@@ -245,12 +245,12 @@ const OVERHEAD_MS: f64 = 0.487;
 
 /// The demerit figure of Ruemmler & Wilkes 1994: the root mean square of the horizontal distance between two
 /// distributions of response times.
-fn demerit(one: &mut [f64], other: &mut [f64]) -> f64 {
-    one.sort_unstable_by(f64::total_cmp);
-    other.sort_unstable_by(f64::total_cmp);
-    let steps = one.len().max(other.len());
+fn demerit(times: &mut [f64], other_times: &mut [f64]) -> f64 {
+    times.sort_unstable_by(f64::total_cmp);
+    other_times.sort_unstable_by(f64::total_cmp);
+    let steps = times.len().max(other_times.len());
     let at = |values: &[f64], step: usize| values[(step * 2 + 1) * values.len() / (2 * steps)];
-    let squares: f64 = (0..steps).map(|step| (at(one, step) - at(other, step)).powi(2)).sum();
+    let squares: f64 = (0..steps).map(|step| (at(times, step) - at(other_times, step)).powi(2)).sum();
     (squares / steps as f64).sqrt()
 }
 
@@ -259,8 +259,8 @@ fn modelled(mechanics: Mechanics, reads: &[[u64; 4]]) -> Vec<f64> {
     let mut rng = Rng::new(9);
     let mut time = |&[from, to, count, _]: &[u64; 4]| {
         let mut arm = Arm::new(mechanics);
-        let there = arm.work(Nanos::ZERO, from, 1, false);
-        let now = there.saturating_add(Nanos::from_millis(20)).saturating_add(Nanos((rng.uniform() * 6e6) as u64));
+        let arrived = arm.work(Nanos::ZERO, from, 1, false);
+        let now = arrived.saturating_add(Nanos::from_millis(20)).saturating_add(Nanos((rng.uniform() * 6e6) as u64));
         arm.work(now, to, count, false).since(now).as_millis_f64() + OVERHEAD_MS
     };
     reads.iter().flat_map(|read| [read; 40]).map(&mut time).collect()
@@ -279,12 +279,12 @@ fn a_real_disk_takes_as_long_as_its_model() {
     let mean = |times: &[f64]| times.iter().sum::<f64>() / times.len() as f64;
     let mut model = modelled(drives::cheetah_9lp(), &reads);
     assert!((mean(&model) / mean(&real) - 1.0).abs() < 0.05, "{} and {} ms", mean(&model), mean(&real));
-    let ours = demerit(&mut real, &mut model);
+    let demerit_ms = demerit(&mut real, &mut model);
     // DiskSim itself, which knows where the platter was: 0.107 ms. A hundred reads at random turns vary by 0.2 to 0.3.
-    assert!(ours < 0.45, "{ours} ms");
+    assert!(demerit_ms < 0.45, "{demerit_ms} ms");
     // The paper's disk is another one, of the same size and speed: farther off, but a disk of that kind.
-    let other = demerit(&mut real, &mut modelled(Mechanics::ultrastar_9lzx(), &reads));
-    assert!(other > ours && other < 1.5, "{other} ms");
+    let other_demerit_ms = demerit(&mut real, &mut modelled(Mechanics::ultrastar_9lzx(), &reads));
+    assert!(other_demerit_ms > demerit_ms && other_demerit_ms < 1.5, "{other_demerit_ms} ms");
 }
 
 #[test]
@@ -295,7 +295,7 @@ fn two_functions_are_nearly_as_good_as_a_table() {
         let curved = Mechanics { seek: Seek::through(one_ms, 400, middle_ms, longest, longest_ms), ..mechanics };
         let (mut rng, sectors) = (Rng::new(4), mechanics.sectors() - 8);
         let reads: Vec<[u64; 4]> = (0..2000).map(|_| [rng.below(sectors), rng.below(sectors), 8, 0]).collect();
-        let off = demerit(&mut modelled(mechanics, &reads), &mut modelled(curved, &reads));
-        assert!(off < 0.4, "{off} ms: {mechanics:?}");
+        let demerit_ms = demerit(&mut modelled(mechanics, &reads), &mut modelled(curved, &reads));
+        assert!(demerit_ms < 0.4, "{demerit_ms} ms: {mechanics:?}");
     }
 }

@@ -75,33 +75,34 @@ impl Expected {
         let truth = Truth::of(setup);
         let found = truth.agreement(setup, known);
         let is_flash = matches!(setup.drive, Drive::Flash(_));
-        let is_flash_said =
+        let is_flash_reported =
             known.device_class.as_ref().is_some_and(|claim| matches!(claim.value, DeviceClass::Flash { .. }));
         // The prober does not look for copies on flash.
         let copies = is_flash || found.copies;
         // One disk is one disk, whatever layout is stated.
         let layout = found.layout || matches!(setup.map, ChunkMap::Layout(layout) if layout.disks() == 1);
         let is_map_right = found.pattern && found.chunk && found.classes && layout && found.disks && copies;
-        let is_untold = known.classes.is_none() && known.chunk_bytes.is_none() || known.disks.is_none();
-        if self == Expected::NoChunks && is_untold {
+        let is_unreported = known.classes.is_none() && known.chunk_bytes.is_none() || known.disks.is_none();
+        if self == Expected::NoChunks && is_unreported {
             return true;
         }
-        is_map_right && is_flash == is_flash_said && self.is_found(known, setup, &truth)
+        is_map_right && is_flash == is_flash_reported && self.is_found(known, setup, &truth)
     }
 
     fn is_found(self, known: &KnownArray, setup: &ArraySetup, truth: &Truth) -> bool {
-        let has = |is: &dyn Fn(&ProbeFinding) -> bool| known.findings.iter().any(|claim| is(&claim.value));
+        let has =
+            |is_wanted: &dyn Fn(&ProbeFinding) -> bool| known.findings.iter().any(|claim| is_wanted(&claim.value));
         match self {
             Expected::Nothing => known.findings.is_empty(),
             Expected::NoLayout | Expected::NoChunks => true,
             Expected::Unequal => has(&|finding| matches!(finding, ProbeFinding::Unequal { .. })),
             Expected::Slow => {
                 let (wanted, times) = (truth.class_of(setup, setup.odd[0].disk), setup.odd[0].rotation);
-                let is_it = |finding: &ProbeFinding| {
+                let is_slow_member = |finding: &ProbeFinding| {
                     matches!(finding, ProbeFinding::Slow { class, factor }
                         if Some(*class) == wanted && (FACTOR_MIN..FACTOR_MAX).contains(&(factor / times)))
                 };
-                known.findings.len() == 1 && has(&is_it)
+                known.findings.len() == 1 && has(&is_slow_member)
             }
             Expected::Lost => {
                 let wanted = setup.lost.and_then(|disk| truth.class_of(setup, disk));
@@ -127,7 +128,7 @@ pub fn sizes() -> Vec<TrialCase> {
                         setup: Box::new(move |rng| ArraySetup {
                             noise,
                             discipline,
-                            ..somewhere(rng, map.clone(), CHUNK)
+                            ..with_random_phase(rng, map.clone(), CHUNK)
                         }),
                         expected: Expected::Nothing,
                     });
@@ -161,7 +162,10 @@ pub fn layouts() -> Vec<TrialCase> {
             let map = map.clone();
             TrialCase {
                 name: format!("layouts: {name}, {discipline}"),
-                setup: Box::new(move |rng| ArraySetup { discipline, ..somewhere(rng, map.clone(), SMALL_CHUNK) }),
+                setup: Box::new(move |rng| ArraySetup {
+                    discipline,
+                    ..with_random_phase(rng, map.clone(), SMALL_CHUNK)
+                }),
                 expected: Expected::Nothing,
             }
         })
@@ -186,7 +190,7 @@ pub fn misconfigured() -> Vec<TrialCase> {
             setup: Box::new(move |rng| {
                 let first = rng.below(4) as usize;
                 let same = Some((first, (first + 1 + rng.below(3) as usize) % 4));
-                ArraySetup { same, noise, ..somewhere(rng, map(kind, 4 - parity, parity, 4), CHUNK) }
+                ArraySetup { same, noise, ..with_random_phase(rng, map(kind, 4 - parity, parity, 4), CHUNK) }
             }),
             expected: Expected::Unequal,
         }));
@@ -197,7 +201,7 @@ pub fn misconfigured() -> Vec<TrialCase> {
                 for i in (1..list.len()).rev() {
                     list.swap(i, rng.below(i as u64 + 1) as usize);
                 }
-                ArraySetup { noise, ..somewhere(rng, ChunkMap::Free(list), CHUNK) }
+                ArraySetup { noise, ..with_random_phase(rng, ChunkMap::Free(list), CHUNK) }
             }),
             expected: Expected::NoLayout,
         });
@@ -215,7 +219,7 @@ pub fn odd() -> Vec<TrialCase> {
     let flash = |drive: Chips, disks: usize| {
         Box::new(move |rng: &mut Rng| {
             let map = map(LayoutKind::Raid0, disks, 0, disks);
-            ArraySetup { drive: Drive::Flash(drive), ..somewhere(rng, map, CHUNK) }
+            ArraySetup { drive: Drive::Flash(drive), ..with_random_phase(rng, map, CHUNK) }
         })
     };
     vec![
@@ -226,7 +230,7 @@ pub fn odd() -> Vec<TrialCase> {
             Expected::Lost,
             Box::new(|rng| {
                 let lost = Some(rng.below(10) as usize);
-                ArraySetup { lost, ..somewhere(rng, map(LayoutKind::Raid5Ls, 9, 1, 10), CHUNK) }
+                ArraySetup { lost, ..with_random_phase(rng, map(LayoutKind::Raid5Ls, 9, 1, 10), CHUNK) }
             }),
         ),
         case(
@@ -234,50 +238,50 @@ pub fn odd() -> Vec<TrialCase> {
             Expected::Lost,
             Box::new(|rng| {
                 let lost = Some(rng.below(5) as usize);
-                ArraySetup { lost, ..somewhere(rng, map(LayoutKind::Raid5La, 4, 1, 5), CHUNK) }
+                ArraySetup { lost, ..with_random_phase(rng, map(LayoutKind::Raid5La, 4, 1, 5), CHUNK) }
             }),
         ),
         case(
             "raid5-la of 4, chunks of a sector",
             Expected::Nothing,
-            Box::new(|rng| somewhere(rng, map(LayoutKind::Raid5La, 3, 1, 4), 512)),
+            Box::new(|rng| with_random_phase(rng, map(LayoutKind::Raid5La, 3, 1, 4), 512)),
         ),
         case(
             "raid0 of 4, chunks of a sector",
             Expected::Nothing,
-            Box::new(|rng| somewhere(rng, map(LayoutKind::Raid0, 4, 0, 4), 512)),
+            Box::new(|rng| with_random_phase(rng, map(LayoutKind::Raid0, 4, 0, 4), 512)),
         ),
         case(
             "rotating of 5, no parity: of no likely pattern",
             Expected::NoLayout,
-            Box::new(|rng| somewhere(rng, map(LayoutKind::Rotating, 5, 0, 5), CHUNK)),
+            Box::new(|rng| with_random_phase(rng, map(LayoutKind::Rotating, 5, 0, 5), CHUNK)),
         ),
         case(
             "raid0 of 7, chunks of 1 MiB",
             Expected::Nothing,
-            Box::new(|rng| somewhere(rng, map(LayoutKind::Raid0, 7, 0, 7), 1 << 20)),
+            Box::new(|rng| with_random_phase(rng, map(LayoutKind::Raid0, 7, 0, 7), 1 << 20)),
         ),
         case(
             "raid5-rs of 5, chunks of 12 KiB",
             Expected::Nothing,
-            Box::new(|rng| somewhere(rng, map(LayoutKind::Raid5Rs, 4, 1, 5), 12 << 10)),
+            Box::new(|rng| with_random_phase(rng, map(LayoutKind::Raid5Rs, 4, 1, 5), 12 << 10)),
         ),
         case(
             "raid0 of 17",
             Expected::Nothing,
-            Box::new(|rng| somewhere(rng, map(LayoutKind::Raid0, 17, 0, 17), CHUNK)),
+            Box::new(|rng| with_random_phase(rng, map(LayoutKind::Raid0, 17, 0, 17), CHUNK)),
         ),
         case(
             "raid5-la of 18",
             Expected::Nothing,
-            Box::new(|rng| somewhere(rng, map(LayoutKind::Raid5La, 17, 1, 18), CHUNK)),
+            Box::new(|rng| with_random_phase(rng, map(LayoutKind::Raid5La, 17, 1, 18), CHUNK)),
         ),
         case(
             "chained of 6, either copy by chance",
             Expected::NoChunks,
             Box::new(|rng| {
                 let mirror_read = MirrorRead::Random;
-                ArraySetup { mirror_read, ..somewhere(rng, map(LayoutKind::Chained, 1, 1, 6), CHUNK) }
+                ArraySetup { mirror_read, ..with_random_phase(rng, map(LayoutKind::Chained, 1, 1, 6), CHUNK) }
             }),
         ),
         case(
@@ -285,14 +289,18 @@ pub fn odd() -> Vec<TrialCase> {
             Expected::Nothing,
             Box::new(|rng| {
                 let mirror_read = MirrorRead::Random;
-                ArraySetup { mirror_read, ..somewhere(rng, map(LayoutKind::Raid1, 1, 1, 8), CHUNK) }
+                ArraySetup { mirror_read, ..with_random_phase(rng, map(LayoutKind::Raid1, 1, 1, 8), CHUNK) }
             }),
         ),
-        case("one disk", Expected::Nothing, Box::new(|rng| somewhere(rng, map(LayoutKind::Raid0, 1, 0, 1), CHUNK))),
+        case(
+            "one disk",
+            Expected::Nothing,
+            Box::new(|rng| with_random_phase(rng, map(LayoutKind::Raid0, 1, 0, 1), CHUNK)),
+        ),
         case(
             "a mirror of two disks",
             Expected::Nothing,
-            Box::new(|rng| somewhere(rng, map(LayoutKind::Raid1, 1, 1, 2), CHUNK)),
+            Box::new(|rng| with_random_phase(rng, map(LayoutKind::Raid1, 1, 1, 2), CHUNK)),
         ),
         case("one SATA flash drive", Expected::Nothing, flash(Chips::SATA, 1)),
         case("one NVMe flash drive", Expected::Nothing, flash(Chips::NVME, 1)),
@@ -318,7 +326,7 @@ fn slow(kind: LayoutKind, disks: usize, times: f64, noise: Noise) -> Box<dyn Fn(
     let parity = usize::from(kind != LayoutKind::Raid0);
     Box::new(move |rng| {
         let odd = vec![Odd { disk: rng.below(disks as u64) as usize, rotation: times, seek: times }];
-        ArraySetup { odd, noise, ..somewhere(rng, map(kind, disks - parity, parity, disks), CHUNK) }
+        ArraySetup { odd, noise, ..with_random_phase(rng, map(kind, disks - parity, parity, disks), CHUNK) }
     })
 }
 
@@ -327,6 +335,6 @@ fn map(kind: LayoutKind, data: usize, parity: usize, disks: usize) -> ChunkMap {
 }
 
 /// An array whose partition begins anywhere.
-fn somewhere(rng: &mut Rng, map: ChunkMap, chunk: u64) -> ArraySetup {
+fn with_random_phase(rng: &mut Rng, map: ChunkMap, chunk: u64) -> ArraySetup {
     ArraySetup { phase_bytes: rng.below(1 << 20) * 512, ..ArraySetup::new(map, chunk) }
 }

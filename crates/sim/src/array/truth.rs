@@ -8,7 +8,7 @@ use scrubjay_core::probe::library::{self, canonical};
 use std::collections::BTreeSet;
 
 /// Members are alike if their times differ by less than this factor.
-const UNLIKE: f64 = 1.05;
+const ALIKE_FACTOR_MAX: f64 = 1.05;
 
 /// The facts that a prober should find.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,11 +100,11 @@ impl Truth {
             return Truth { pattern_bytes: 0, chunk: None, classes: Vec::new(), copies, disks: setup.map.disks() };
         }
         // A pair without one member is one disk.
-        let is_rest = setup.lost.is_some() && setup.map.disks() == 2;
-        let (copies, disks_seen) = if is_rest { (1, 1) } else { (copies, disks_seen) };
+        let is_lone_disk = setup.lost.is_some() && setup.map.disks() == 2;
+        let (copies, disks_seen) = if is_lone_disk { (1, 1) } else { (copies, disks_seen) };
         // If the copies lie on all members, all chunks are of one class, wherever their first copies lie.
-        let is_one = copies > 1 && copies == setup.map.disks() && setup.same.is_none();
-        if count == 1 || is_one || is_rest {
+        let is_one_class = copies > 1 && copies == setup.map.disks() && setup.same.is_none();
+        if count == 1 || is_one_class || is_lone_disk {
             return Truth {
                 pattern_bytes: setup.block_bytes,
                 chunk: None,
@@ -146,7 +146,7 @@ impl Truth {
             };
         }
         // A map drawn at random may be that of a layout: of six chunks on three disks one in some thirty is RAID-5's.
-        let by_chance = match setup.map {
+        let random_fits = match setup.map {
             ChunkMap::Free(_) if setup.same.is_none() => library::fits(&self.classes, Some(self.copies)),
             _ => Vec::new(),
         };
@@ -162,10 +162,10 @@ impl Truth {
                     library::fits(&self.classes, Some(self.copies)).iter().eq(fits)
                 }
                 Some(layout) => fits.iter().any(|fit| fit.layout == layout),
-                None => fits.iter().eq(&by_chance),
+                None => fits.iter().eq(&random_fits),
             },
             findings: classes && self.are_findings_right(setup, known),
-            is_layout_wrong: !fits.is_empty() && (named.is_none() && fits != by_chance || !classes),
+            is_layout_wrong: !fits.is_empty() && (named.is_none() && fits != random_fits || !classes),
         }
     }
 
@@ -217,8 +217,8 @@ impl Truth {
                 _ => setup.map.place(chunk / data, (chunk % data) as usize).disk,
             })
         };
-        let own = (0..self.classes.len()).filter(|&i| self.classes[i] == class);
-        own.flat_map(|i| of_chunk(first + i as u64)).map(|disk| setup.spindle_of(disk)).collect()
+        let of_class = (0..self.classes.len()).filter(|&i| self.classes[i] == class);
+        of_class.flat_map(|i| of_chunk(first + i as u64)).map(|disk| setup.spindle_of(disk)).collect()
     }
 
     /// Each statement that a prober made, and whether it is true.
@@ -228,11 +228,11 @@ impl Truth {
         let phase = known.phase_bytes.as_ref().map(|claim| Some(claim.value) == self.chunk.map(|chunk| chunk.1));
         // One disk is one disk, whatever layout is stated.
         let layout = found.layout || self.chunk.is_none() && found.classes;
-        let sure = |claim: &Option<Claim<u64>>| claim.as_ref().map(|claim| claim.confidence);
+        let confidence_of = |claim: &Option<Claim<u64>>| claim.as_ref().map(|claim| claim.confidence);
         let mut all: Vec<Statement> = [
-            ("pattern", sure(&known.pattern_bytes), found.pattern),
-            ("chunk", sure(&known.chunk_bytes), chunk == Some(true)),
-            ("phase", sure(&known.phase_bytes), phase == Some(true)),
+            ("pattern", confidence_of(&known.pattern_bytes), found.pattern),
+            ("chunk", confidence_of(&known.chunk_bytes), chunk == Some(true)),
+            ("phase", confidence_of(&known.phase_bytes), phase == Some(true)),
             ("copies", known.copies.as_ref().map(|claim| claim.confidence), found.copies),
             ("classes", known.classes.as_ref().map(|claim| claim.confidence), found.classes),
             ("disks", known.disks.as_ref().map(|claim| claim.confidence), found.disks),
@@ -260,9 +260,9 @@ impl Truth {
     }
 
     fn are_findings_right(&self, setup: &ArraySetup, known: &KnownArray) -> bool {
-        let said = || known.findings.iter().map(|claim| &claim.value);
+        let findings = || known.findings.iter().map(|claim| &claim.value);
         let is_named = |disk: usize, is: &dyn Fn(&ProbeFinding) -> Option<usize>| {
-            said().any(|finding| is(finding).is_some_and(|class| self.class_of(setup, disk) == Some(class)))
+            findings().any(|finding| is(finding).is_some_and(|class| self.class_of(setup, disk) == Some(class)))
         };
         let odd = |finding: &ProbeFinding| match finding {
             ProbeFinding::Slow { class, .. } | ProbeFinding::Fast { class, .. } => Some(*class),
@@ -270,10 +270,10 @@ impl Truth {
         };
         let lost =
             |finding: &ProbeFinding| if let ProbeFinding::Lost { class } = finding { Some(*class) } else { None };
-        said().all(|finding| self.is_true(setup, finding))
+        findings().all(|finding| self.is_true(setup, finding))
             && setup.odd.iter().all(|member| is_named(member.disk, &odd))
             && setup.lost.is_none_or(|disk| is_named(disk, &lost))
-            && (setup.same.is_none() || said().any(|finding| matches!(finding, ProbeFinding::Unequal { .. })))
+            && (setup.same.is_none() || findings().any(|finding| matches!(finding, ProbeFinding::Unequal { .. })))
     }
 
     /// Is a finding true, for an array whose classes were found?
@@ -288,18 +288,19 @@ impl Truth {
             1.0 / self.members_of(setup, class).into_iter().map(|disk| 1.0 / slowness(disk)).sum::<f64>()
         };
         let count = self.classes.iter().max().map_or(0, |most| most + 1);
-        let others = || (0..count).map(time);
+        let times = || (0..count).map(time);
         match finding {
             ProbeFinding::Unequal { .. } => {
                 let size = |class: usize| self.classes.iter().filter(|other| **other == class).count();
                 self.classes.iter().any(|class| size(*class) != size(0))
             }
-            ProbeFinding::Slow { class, .. } => time(*class) > UNLIKE * others().fold(f64::MAX, f64::min),
-            ProbeFinding::Fast { class, .. } => time(*class) * UNLIKE < others().fold(0.0, f64::max),
+            ProbeFinding::Slow { class, .. } => time(*class) > ALIKE_FACTOR_MAX * times().fold(f64::MAX, f64::min),
+            ProbeFinding::Fast { class, .. } => time(*class) * ALIKE_FACTOR_MAX < times().fold(0.0, f64::max),
             ProbeFinding::Lost { class } => setup.lost.is_some_and(|disk| self.class_of(setup, disk) == Some(*class)),
             ProbeFinding::LostCopy { class } => {
-                let is_it = |disk: usize| self.class_of(setup, disk).or(self.class_of(setup, disk ^ 1)) == Some(*class);
-                setup.map.redundancy() == MapRedundancy::Copies(2) && setup.lost.is_some_and(is_it)
+                let is_lost_copy =
+                    |disk: usize| self.class_of(setup, disk).or(self.class_of(setup, disk ^ 1)) == Some(*class);
+                setup.map.redundancy() == MapRedundancy::Copies(2) && setup.lost.is_some_and(is_lost_copy)
             }
             ProbeFinding::NoLevel { why } => match why {
                 LevelRefusal::WriteCache => setup.write_cache_bytes.is_some(),
@@ -319,8 +320,8 @@ fn starts(setup: &ArraySetup) -> Vec<u64> {
 }
 
 /// Are the stated places right to 4 MiB? The prober gives them in MiB.
-fn is_near(said: &[u64], starts: &[u64]) -> bool {
-    said.len() == starts.len() && said.iter().zip(starts).all(|(said, start)| said.abs_diff(*start) <= 4 << 20)
+fn is_near(stated: &[u64], starts: &[u64]) -> bool {
+    stated.len() == starts.len() && stated.iter().zip(starts).all(|(stated, start)| stated.abs_diff(*start) <= 4 << 20)
 }
 
 #[cfg(test)]
@@ -336,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn the_truth_is_told_from_where_the_device_begins() {
+    fn the_expected_facts_count_from_where_the_device_begins() {
         let truth = Truth::of(&setup(LayoutKind::Raid5La, 2, 1, 3, 512));
         assert_eq!((truth.pattern_bytes, truth.chunk), (6 * (32 << 10), Some((32 << 10, (32 << 10) - 512))));
         // Data disks 0 1, 0 2, 1 2, from the second chunk on.
@@ -347,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn each_statement_is_held_against_it() {
+    fn each_fact_is_compared_with_the_truth() {
         let setup = setup(LayoutKind::Raid0, 4, 0, 4, 0);
         let truth = Truth::of(&setup);
         assert!(!truth.agreement(&setup, &KnownArray::default()).is_whole());
@@ -369,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn a_map_drawn_at_random_may_be_a_layout_and_is_none_else() {
+    fn a_random_map_may_be_reported_as_a_layout_only_if_it_is_one() {
         let found = |map: Vec<usize>| {
             let setup = ArraySetup::new(ChunkMap::Free(map), 32 << 10);
             let truth = Truth::of(&setup);

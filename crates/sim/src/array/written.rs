@@ -57,15 +57,15 @@ impl WrittenFamily {
             ProbeFinding::NoLevel { why } => Some(why),
             _ => None,
         });
-        let said = known.level.as_ref();
+        let stated = known.level.as_ref();
         let is_degraded = matches!(known.unmeasurable, Some(Unmeasurable::Degraded { .. }));
         let is_right = match self.refusal {
-            None => said.is_some_and(|said| said.value == level),
+            None => stated.is_some_and(|stated| stated.value == level),
             // Where no chunks are found, nothing is written either.
-            Some(LevelRefusal::Degraded) if is_degraded => said.is_none(),
-            Some(_) => said.is_none() && refusal == self.refusal,
+            Some(LevelRefusal::Degraded) if is_degraded => stated.is_none(),
+            Some(_) => stated.is_none() && refusal == self.refusal,
         };
-        let wrong = said.filter(|_| !is_right).map(|said| said.confidence);
+        let wrong = stated.filter(|_| !is_right).map(|stated| stated.confidence);
         WrittenOutcome { setup, level, is_right, wrong, refusal, known }
     }
 }
@@ -86,10 +86,10 @@ pub fn written_families() -> Vec<WrittenFamily> {
     vec![
         family("raid0", |rng| layout(rng, &[LayoutKind::Raid0], 2, 12)),
         family("raid1, pairs", |rng| layout(rng, &[LayoutKind::Raid1], 2, 12)),
-        family("three copies", three),
+        family("three copies", three_copies),
         family("raid4", |rng| {
             let disks = between(rng, 4, 11);
-            somewhere(rng, ChunkMap::Raid4 { disks })
+            with_random_chunk(rng, ChunkMap::Raid4 { disks })
         }),
         family("raid5", |rng| {
             let kinds = [LayoutKind::Raid5Ls, LayoutKind::Raid5La, LayoutKind::Raid5Rs, LayoutKind::Raid5Ra];
@@ -107,8 +107,8 @@ fn between(rng: &mut Rng, from: usize, to: usize) -> usize {
     from + rng.below((to - from + 1) as u64) as usize
 }
 
-fn one_of<T: Copy>(rng: &mut Rng, of: &[T]) -> T {
-    of[rng.below(of.len() as u64) as usize]
+fn one_of<T: Copy>(rng: &mut Rng, choices: &[T]) -> T {
+    choices[rng.below(choices.len() as u64) as usize]
 }
 
 fn layout(rng: &mut Rng, kinds: &[LayoutKind], from: usize, to: usize) -> ArraySetup {
@@ -119,22 +119,22 @@ fn layout(rng: &mut Rng, kinds: &[LayoutKind], from: usize, to: usize) -> ArrayS
         LayoutKind::Raid6Md | LayoutKind::Raid6Pq => (Shape { data: disks - 2, parity: 2 }, disks),
         _ => (Shape { data: disks - 1, parity: 1 }, disks),
     };
-    somewhere(rng, ChunkMap::Layout(Layout::new(kind, shape, disks).expect("such an array")))
+    with_random_chunk(rng, ChunkMap::Layout(Layout::new(kind, shape, disks).expect("such an array")))
 }
 
-fn somewhere(rng: &mut Rng, map: ChunkMap) -> ArraySetup {
+fn with_random_chunk(rng: &mut Rng, map: ChunkMap) -> ArraySetup {
     let chunk_bytes = one_of(rng, &[16, 32, 64, 128, 256]) << 10;
     on_disks(rng, map, chunk_bytes)
 }
 
-fn three(rng: &mut Rng) -> ArraySetup {
+fn three_copies(rng: &mut Rng) -> ArraySetup {
     let disks = one_of(rng, &[3, 6, 9]);
-    somewhere(rng, ChunkMap::Raid10 { kind: Raid10Kind::Near, copies: 3, disks })
+    with_random_chunk(rng, ChunkMap::Raid10 { kind: Raid10Kind::Near, copies: 3, disks })
 }
 
 fn far(rng: &mut Rng) -> ArraySetup {
     let disks = between(rng, 3, 8);
-    let plain = somewhere(rng, ChunkMap::Concatenated { disks: 1, rows: 1 });
+    let plain = with_random_chunk(rng, ChunkMap::Concatenated { disks: 1, rows: 1 });
     let rows = plain.member_bytes() / plain.chunk_bytes / 2;
     let kind = one_of(rng, &[Raid10Kind::Far { rows }, Raid10Kind::Offset]);
     ArraySetup { map: ChunkMap::Raid10 { kind, copies: 2, disks }, mirror_read: MirrorRead::First, ..plain }

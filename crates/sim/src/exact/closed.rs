@@ -59,9 +59,11 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(48))]
         /// Single requests at random times, on average at least a hundred scrub requests apart.
         #[test]
-        fn it_is_exact_to_a_tenth_where_its_assumptions_hold(seed: u64, step in 1u64..=64, apart in 100u64..400, wait_pct in 0u64..100) {
+        fn the_closed_form_is_exact_to_a_tenth_where_its_assumptions_hold(
+            seed: u64, step in 1u64..=64, gap_factor in 100u64..400, wait_pct in 0u64..100
+        ) {
             let size = Bytes::kib(64 * step);
-            let gap = Nanos(DISK.service(size).0 * apart);
+            let gap = Nanos(DISK.service(size).0 * gap_factor);
             let periods: Periods = Bursts::poisson(gap, SERVICE, Rng::new(seed)).take(6000).collect();
             let (slowdown, throughput, exact) = ratios(&periods, Nanos(gap.0 / 100 * wait_pct), size);
             prop_assert!((slowdown - 1.0).abs() < 0.10, "slowdown: {} with {} collisions", slowdown, exact.collisions);
@@ -71,7 +73,7 @@ mod tests {
 
     /// Eight requests in each busy period: all of them are delayed, and the closed form counts one.
     #[test]
-    fn it_counts_nobody_who_is_queued() {
+    fn requests_queued_behind_a_delayed_one_are_not_counted() {
         let think = TimeSpan::Exponential { mean: Nanos::from_secs(5) };
         let bursts = Bursts::new(8, TimeSpan::Fixed(Nanos::from_millis(2)), think, SERVICE, Rng::new(1));
         let periods: Periods = bursts.take(8 * 3000).collect();
@@ -83,7 +85,7 @@ mod tests {
     /// Intervals of about one scrub request's time, and a wait as long: delays reach the next interval, and half a
     /// request in each interval matters.
     #[test]
-    fn it_counts_too_little_in_short_intervals() {
+    fn the_closed_form_counts_too_little_in_short_intervals() {
         let (size, wait) = (Bytes::mib(1), DISK.service(Bytes::mib(1)));
         let periods: Periods = Bursts::poisson(wait, SERVICE, Rng::new(2)).take(20_000).collect();
         let (slowdown, throughput, _) = ratios(&periods, wait, size);
@@ -92,7 +94,7 @@ mod tests {
 
     /// A trace on the beat of the scrub requests: each ends just as the next foreground request arrives.
     #[test]
-    fn it_knows_nothing_of_beats() {
+    fn the_closed_form_is_wrong_for_a_trace_on_the_beat_of_the_scrub_requests() {
         let size = Bytes::mib(1);
         let think = TimeSpan::Fixed(Nanos(DISK.service(size).0 * 10 + 4_000_000));
         let gap = TimeSpan::Fixed(Nanos::ZERO);

@@ -28,12 +28,12 @@ impl Firing {
         let mut last = None;
         while now < idle {
             let size = pattern.next_size(last, now);
-            let each = service(size);
+            let request_time = service(size);
             // If all further requests have the same size: as many as begin in time.
-            let count = if pattern.is_steady(size, now) { (idle - now).0.div_ceil(each.0.max(1)) } else { 1 };
+            let count = if pattern.is_steady(size, now) { (idle - now).0.div_ceil(request_time.0.max(1)) } else { 1 };
             firing.requests += count;
             firing.bytes += size.0 * count;
-            now = now.saturating_add(Nanos(each.0.max(1) * count));
+            now = now.saturating_add(Nanos(request_time.0.max(1) * count));
             last = Some(size);
         }
         firing.used = idle - pattern.wait;

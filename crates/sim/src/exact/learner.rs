@@ -24,27 +24,27 @@ pub struct Learned {
 /// The trace has no lengths of busy periods: every request in them is taken to have the same mean service time.
 pub fn learner(periods: &Periods, disk: ServiceModel, policy: &mut dyn IdlePolicy) -> Learned {
     let (outcome, slowdown_so_far) = (ScrubFigures::of(periods), Nanos::ZERO);
-    let mut player = Learner { disk, policy, seen: Observed::default(), own: None, outcome, slowdown_so_far };
+    let mut player = Learner { disk, policy, observed: Observed::default(), last_own: None, outcome, slowdown_so_far };
     let each = (periods.span() - periods.idle_total()).0 / periods.requests().max(1);
     // When the disk would become idle without the scrub, and by how much later it does with it.
-    let (mut alone, mut delay) = (Nanos::ZERO, Nanos::ZERO);
+    let (mut undelayed_end, mut delay) = (Nanos::ZERO, Nanos::ZERO);
     for (index, period) in periods.iter().enumerate() {
-        let arrival = alone + period.idle;
+        let arrival = undelayed_end + period.idle;
         // The first request of the trace ends an interval of length zero.
-        let is_noted = period.idle > delay || index == 0;
-        delay = if is_noted { player.fill(alone + delay, arrival) } else { delay - period.idle };
-        alone = arrival + Nanos(each * u64::from(period.requests));
-        player.served(alone + delay, delay, period.requests, u32::from(is_noted));
+        let is_counted = period.idle > delay || index == 0;
+        delay = if is_counted { player.fill(undelayed_end + delay, arrival) } else { delay - period.idle };
+        undelayed_end = arrival + Nanos(each * u64::from(period.requests));
+        player.served(undelayed_end + delay, delay, period.requests, u32::from(is_counted));
     }
-    Learned { outcome: player.outcome, slowdown_so_far: player.slowdown_so_far, slowdown: player.seen.slowdown }
+    Learned { outcome: player.outcome, slowdown_so_far: player.slowdown_so_far, slowdown: player.observed.slowdown }
 }
 
 struct Learner<'a> {
     disk: ServiceModel,
     policy: &'a mut dyn IdlePolicy,
-    seen: Observed,
+    observed: Observed,
     /// End, service time and size of the scrub's last request.
-    own: Option<(Nanos, Nanos, Bytes)>,
+    last_own: Option<(Nanos, Nanos, Bytes)>,
     outcome: ScrubFigures,
     slowdown_so_far: Nanos,
 }
@@ -54,7 +54,7 @@ impl Learner<'_> {
     fn fill(&mut self, from: Nanos, until: Nanos) -> Nanos {
         let mut now = from;
         while now < until {
-            let (own_finished, own_service, own_size) = match self.own {
+            let (own_finished, own_service, own_size) = match self.last_own {
                 Some((finished, service, size)) => {
                     (finished, service, Some(size).filter(|_| finished - service >= from))
                 }
@@ -62,29 +62,29 @@ impl Learner<'_> {
             };
             let head = if own_size.is_some() { DiskHead::There } else { DiskHead::Away };
             let view = DiskView { now, outstanding: 0, idle_since: from, own_finished, own_service, own_size, head };
-            let turn = self.policy.decide(&view, &self.seen);
+            let turn = self.policy.decide(&view, &self.observed);
             if turn.not_before > now {
                 now = turn.not_before;
                 continue;
             }
             let service = self.disk.service(turn.size).max(Nanos(1));
-            let Stay { until: last, requests } = self.policy.stays(turn, &view, &self.seen);
+            let Stay { until: last, requests } = self.policy.stays(turn, &view, &self.observed);
             let starts = |end: Nanos| end.since(now).0.div_ceil(service.0).max(1);
             let count = requests.min(starts(last)).min(starts(until));
             // The request that the arrival collides with completes alone, because the arrival is reported before it.
             let end = now + Nanos(service.0 * count);
-            let met = u64::from(end > until);
+            let collided = u64::from(end > until);
             self.outcome.scrub_requests += count;
             self.outcome.scrub_bytes += turn.size.0 * count;
             self.outcome.used += end.min(until) - now;
-            if count > met {
-                self.completed(turn.size, view.head, service, now, count - met);
+            if count > collided {
+                self.completed(turn.size, view.head, service, now, count - collided);
             }
-            if met > 0 {
+            if collided > 0 {
                 self.outcome.collisions += 1;
                 self.arrived(from, until);
                 let head = if count > 1 { DiskHead::There } else { view.head };
-                self.seen.slowdown.add(end - until);
+                self.observed.slowdown.add(end - until);
                 self.completed(turn.size, head, service, end - service, 1);
                 return end - until;
             }
@@ -96,26 +96,26 @@ impl Learner<'_> {
 
     /// Reports `count` scrub requests that were served back to back, the first one from `from` on.
     fn completed(&mut self, size: Bytes, head: DiskHead, service: Nanos, from: Nanos, count: u64) {
-        self.seen.service.add_run(size, head, service, from + service, count);
+        self.observed.service.add_run(size, head, service, from + service, count);
         let finished = from + Nanos(service.0 * count);
-        self.own = Some((finished, service, size));
-        self.policy.learn(finished, &self.seen);
+        self.last_own = Some((finished, service, size));
+        self.policy.learn(finished, &self.observed);
     }
 
     fn arrived(&mut self, from: Nanos, at: Nanos) {
-        self.seen.workload.add_idle(at - from);
-        self.seen.workload.add_requests(1);
-        self.policy.learn(at, &self.seen);
+        self.observed.workload.add_idle(at - from);
+        self.observed.workload.add_requests(1);
+        self.policy.learn(at, &self.observed);
     }
 
-    /// Ends a busy period whose `requests` requests were delayed by `delay` each; `noted` of them were counted on arrival.
-    fn served(&mut self, at: Nanos, delay: Nanos, requests: u32, noted: u32) {
+    /// Ends a busy period whose `requests` requests were delayed by `delay` each; `counted` of them were counted on arrival.
+    fn served(&mut self, at: Nanos, delay: Nanos, requests: u32, counted: u32) {
         self.outcome.delay(delay, requests);
-        self.seen.workload.add_requests(requests - noted);
-        self.seen.slowdown.add_with_queue(delay, requests);
-        let so_far =
-            self.outcome.slowdown_total / u128::from(self.seen.workload.requests.max(Slowdown::JUDGED_FROM_REQUESTS));
+        self.observed.workload.add_requests(requests - counted);
+        self.observed.slowdown.add_with_queue(delay, requests);
+        let so_far = self.outcome.slowdown_total
+            / u128::from(self.observed.workload.requests.max(Slowdown::JUDGED_FROM_REQUESTS));
         self.slowdown_so_far = self.slowdown_so_far.max(Nanos(so_far as u64));
-        self.policy.learn(at, &self.seen);
+        self.policy.learn(at, &self.observed);
     }
 }

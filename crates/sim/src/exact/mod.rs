@@ -39,7 +39,7 @@ pub struct Interval {
     /// Its length with the scrub.
     pub idle: Nanos,
     /// Its length if no request had been delayed.
-    pub alone: Nanos,
+    pub undelayed: Nanos,
 }
 
 impl<P: IntervalPolicy + ?Sized> Player for P {
@@ -117,7 +117,7 @@ pub fn simulate(periods: &Periods, disk: ServiceModel, player: &mut (impl Player
     for (index, period) in periods.iter().enumerate() {
         if period.idle > delay && index > 0 {
             let idle = period.idle - delay;
-            let interval = Interval { number: index, idle, alone: period.idle };
+            let interval = Interval { number: index, idle, undelayed: period.idle };
             let firing = Firing::of(&player.pattern(interval), idle, |size: Bytes| disk.service(size));
             player.ended(idle);
             outcome.add(&firing);

@@ -22,7 +22,7 @@ struct Stretch {
     /// All longer intervals are used.
     idle_min: Nanos,
     /// How many intervals of exactly this length are used, too.
-    alike: usize,
+    ties: usize,
 }
 
 impl Oracle {
@@ -35,7 +35,7 @@ impl Oracle {
             _ => Nanos::MAX,
         };
         let longer = intervals.iter().filter(|&&idle| idle > idle_min).count();
-        let stretch = Stretch { until: usize::MAX, idle_min, alike: count.saturating_sub(longer) };
+        let stretch = Stretch { until: usize::MAX, idle_min, ties: count.saturating_sub(longer) };
         Oracle { stretches: vec![stretch], size }
     }
 
@@ -59,22 +59,23 @@ impl Oracle {
         let mut thresholds: Vec<Nanos> = idle.iter().copied().chain([Nanos::MAX]).collect();
         thresholds.sort_unstable();
         thresholds.dedup();
-        let (mut stretches, mut from, mut books) = (Vec::new(), 1, Books::default());
+        let (mut stretches, mut from, mut ledger) = (Vec::new(), 1, LossLedger::default());
         while from < idle.len() {
-            let overspent = |idle_min: Nanos| {
-                let mut books = books;
-                (from..idle.len()).find(|&one| books.spend(periods, one, idle_min, service) > earned[one])
+            let first_overspent = |idle_min: Nanos| {
+                let mut ledger = ledger;
+                (from..idle.len())
+                    .find(|&interval| ledger.spend(periods, interval, idle_min, service) > earned[interval])
             };
-            let place = thresholds.partition_point(|&idle_min| overspent(idle_min).is_some());
+            let place = thresholds.partition_point(|&idle_min| first_overspent(idle_min).is_some());
             // The thresholds of later stretches are not higher.
             thresholds.truncate(place + 1);
             let idle_min = thresholds.last().copied().unwrap_or(Nanos::MAX);
-            let lower = place.checked_sub(1).and_then(|lower| overspent(thresholds[lower]));
-            let until = lower.map_or(idle.len(), |all_is_spent| all_is_spent + 1);
-            for one in from..until {
-                books.spend(periods, one, idle_min, service);
+            let lower = place.checked_sub(1).and_then(|lower| first_overspent(thresholds[lower]));
+            let until = lower.map_or(idle.len(), |spent_at| spent_at + 1);
+            for interval in from..until {
+                ledger.spend(periods, interval, idle_min, service);
             }
-            stretches.push(Stretch { until, idle_min, alike: usize::MAX });
+            stretches.push(Stretch { until, idle_min, ties: usize::MAX });
             from = until;
         }
         Oracle { stretches, size }
@@ -83,23 +84,23 @@ impl Oracle {
 
 /// The losses so far.
 #[derive(Clone, Copy, Debug, Default)]
-struct Books {
+struct LossLedger {
     spent: u128,
     /// How late the foreground is.
     delay: Nanos,
 }
 
-impl Books {
+impl LossLedger {
     /// Uses the next interval if it is at least `idle_min` long, as [`super::simulate`] does; returns the loss up to
     /// the end of the busy period after it, in nanoseconds.
     fn spend(&mut self, periods: &Periods, interval: usize, idle_min: Nanos, service: Nanos) -> u128 {
-        let alone = periods.idle()[interval];
-        self.delay = match alone > self.delay && alone >= idle_min {
+        let undelayed = periods.idle()[interval];
+        self.delay = match undelayed > self.delay && undelayed >= idle_min {
             true => {
-                let idle = alone - self.delay;
+                let idle = undelayed - self.delay;
                 Nanos(idle.0.next_multiple_of(service.0)) - idle
             }
-            false => self.delay.since(alone),
+            false => self.delay.since(undelayed),
         };
         self.spent += u128::from(self.delay.0) * u128::from(periods.counts()[interval]);
         self.spent
@@ -110,10 +111,10 @@ impl Player for Oracle {
     fn pattern(&mut self, interval: Interval) -> IdlePattern {
         let stretch = self.stretches.partition_point(|stretch| stretch.until <= interval.number);
         let Some(stretch) = self.stretches.get_mut(stretch) else { return IdlePattern::NEVER };
-        if interval.alone < stretch.idle_min || (interval.alone == stretch.idle_min && stretch.alike == 0) {
+        if interval.undelayed < stretch.idle_min || (interval.undelayed == stretch.idle_min && stretch.ties == 0) {
             return IdlePattern::NEVER;
         }
-        stretch.alike -= usize::from(interval.alone == stretch.idle_min);
+        stretch.ties -= usize::from(interval.undelayed == stretch.idle_min);
         IdlePattern { wait: Nanos::ZERO, first: self.size, growth: RequestGrowth::Fixed }
     }
 

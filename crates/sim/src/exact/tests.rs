@@ -18,8 +18,8 @@ const DISK: ServiceModel = ServiceModel::ULTRASTAR_15K450;
 /// A few dozen requests, the first at time zero; the last one is long, and nothing after it counts.
 fn requests() -> impl Strategy<Value = Vec<ForegroundRequest>> {
     let gap = prop_oneof![0u64..30_000_000, 0u64..300_000_000];
-    let one = (gap, prop_oneof![Just(0u64), 1u64..20_000_000]);
-    prop::collection::vec(one, 1..60).prop_map(|drawn| {
+    let request = (gap, prop_oneof![Just(0u64), 1u64..20_000_000]);
+    prop::collection::vec(request, 1..60).prop_map(|drawn| {
         let mut at = Nanos::ZERO;
         let mut requests: Vec<ForegroundRequest> = Vec::new();
         for (gap, service) in drawn {
@@ -69,7 +69,7 @@ fn played(requests: &[ForegroundRequest], pattern: IdlePattern) -> crate::pump::
 
 proptest! {
     #[test]
-    fn what_is_reckoned_is_what_happens(requests in requests(), pattern in patterns()) {
+    fn the_computed_figures_are_those_of_the_pump(requests in requests(), pattern in patterns()) {
         let report = played(&requests, pattern);
         let periods: Periods = requests.iter().copied().collect();
         let outcome = simulate(&periods, DISK, &mut Adaptive { pattern });
@@ -82,7 +82,9 @@ proptest! {
     }
 
     #[test]
-    fn the_fast_path_is_the_general_one(requests in requests(), wait in 0u64..50_000_000, size in 1u64..64) {
+    fn the_fast_path_gives_the_result_of_the_general_simulator(
+        requests in requests(), wait in 0u64..50_000_000, size in 1u64..64
+    ) {
         let (wait, size) = (Nanos(wait), Bytes::kib(64 * size));
         let periods: Periods = requests.into_iter().collect();
         let outcome = simulate(&periods, DISK, &mut Waiting { wait, size });
@@ -97,11 +99,11 @@ proptest! {
 
 /// `SoFar` keeps the mean within the goal at the end of each busy period, from the 300th request on.
 #[test]
-fn a_limit_so_far_is_kept_on_the_way() {
+fn a_limit_so_far_is_kept_at_the_end_of_each_busy_period() {
     let ms = Nanos::from_millis;
     // Two requests collide with scrub requests and lose 5 ms each; a thousand follow that lose nothing.
-    let meet = [0, 100, 200].into_iter().chain((0..1000).map(|i| 205 + i));
-    let periods: Periods = meet.map(|at| ForegroundRequest { at: ms(at), service: Nanos(1000) }).collect();
+    let arrivals_ms = [0, 100, 200].into_iter().chain((0..1000).map(|i| 205 + i));
+    let periods: Periods = arrivals_ms.map(|at| ForegroundRequest { at: ms(at), service: Nanos(1000) }).collect();
     let until: Vec<u64> = (1..=periods.counts().len() as u64).collect();
     let played = |each: u64| {
         let limit = Limit::SoFar { each: Nanos(each), until: &until };
@@ -113,7 +115,7 @@ fn a_limit_so_far_is_kept_on_the_way() {
 
 /// Three intervals of 10, 100 and 1000 ms; requests of 25 ms.
 #[test]
-fn the_seers_use_what_they_foresee() {
+fn players_that_know_the_future_use_the_intervals_that_they_chose() {
     let (ms, service) = (Nanos::from_millis, Nanos::from_millis(1));
     let periods: Periods = [0, 11, 112, 1113].iter().map(|&at| ForegroundRequest { at: ms(at), service }).collect();
     let (size, disk) = (Bytes::mib(1), ServiceModel { positioning: ms(25), per_mib: Nanos::ZERO });
@@ -150,17 +152,17 @@ fn the_oracle_spends_what_is_earned() {
             simulate(&periods, DISK, &mut oracle)
         };
         let (average, strict) = (play(GoalForm::Average), play(GoalForm::Strict));
-        let most = |outcome: &ScrubFigures| outcome.slowdown_mean_seconds() / goal.mean.as_secs_f64();
-        assert!(most(&average) <= 1.0, "{goal:?}: {}", most(&average));
+        let goal_share = |outcome: &ScrubFigures| outcome.slowdown_mean_seconds() / goal.mean.as_secs_f64();
+        assert!(goal_share(&average) <= 1.0, "{goal:?}: {}", goal_share(&average));
         let shares = (0..=100).map(|percent| {
             let mut longest = Oracle::longest(f64::from(percent) / 100.0, periods.intervals(), size);
             simulate(&periods, DISK, &mut longest)
         });
-        let best = shares.filter(|outcome| most(outcome) <= 1.0).map(|outcome| outcome.scrub_bytes).max();
+        let best = shares.filter(|outcome| goal_share(outcome) <= 1.0).map(|outcome| outcome.scrub_bytes).max();
         let best = best.expect("nobody loses by nothing") as f64;
         assert!(average.scrub_bytes as f64 > 0.97 * best, "{goal:?}: {best} and {average:?}");
         assert!(
-            strict.scrub_bytes < average.scrub_bytes && most(&strict) < 1.0,
+            strict.scrub_bytes < average.scrub_bytes && goal_share(&strict) < 1.0,
             "{goal:?}: {strict:?} and {average:?}"
         );
         assert!(strict.scrub_bytes > average.scrub_bytes / 2, "{goal:?}: {strict:?} and {average:?}");

@@ -85,10 +85,10 @@ fn next_longer(idle: &[Nanos], index: usize, wait: Nanos) -> Option<usize> {
     let mut strides = rest.chunks_exact(STRIDE);
     let mut passed = index;
     for stride in strides.by_ref() {
-        if stride.iter().fold(false, |any, &one| any | (one > wait)) {
-            return stride.iter().position(|&one| one > wait).map(|at| passed + at);
+        if stride.iter().fold(false, |any, &interval| any | (interval > wait)) {
+            return stride.iter().position(|&interval| interval > wait).map(|at| passed + at);
         }
         passed += STRIDE;
     }
-    strides.remainder().iter().position(|&one| one > wait).map(|at| passed + at)
+    strides.remainder().iter().position(|&interval| interval > wait).map(|at| passed + at)
 }

@@ -13,7 +13,7 @@ fn is_past_last_sunday(day: LocalDay, of_month: u32) -> bool {
     sunday > 31 - 7
 }
 
-fn ahead(at: UnixSeconds) -> u64 {
+fn ahead_of_utc(at: UnixSeconds) -> u64 {
     // The change is at 01:00 UTC, so the date an hour before decides.
     let day = LocalDay((at.0.saturating_sub(HOUR) / DAY) as i64);
     let (_, month, of_month) = day.civil();
@@ -28,7 +28,7 @@ fn ahead(at: UnixSeconds) -> u64 {
 
 impl Calendar for DaylightCalendar {
     fn local(&self, at: UnixSeconds) -> LocalTime {
-        let local = at.0.saturating_add(ahead(at)); // callers also ask for `u64::MAX`: never
+        let local = at.0.saturating_add(ahead_of_utc(at)); // callers also ask for `u64::MAX`: never
         LocalTime { day: LocalDay((local / DAY) as i64), second: (local % DAY) as u32 }
     }
 
@@ -54,20 +54,20 @@ mod tests {
     }
 
     #[test]
-    fn what_never_comes_has_a_time() {
+    fn an_instant_of_the_far_future_has_a_local_time() {
         assert!(DaylightCalendar.local(UnixSeconds(u64::MAX)).day.0 > 1 << 40);
     }
 
     #[test]
     fn every_instant_is_found_again_but_for_the_hour_that_is_shown_twice() {
-        let mut apart = 0;
+        let mut differing = 0;
         for hour in 0..24 * 366 {
             let at = UnixSeconds(1_767_225_600 + hour * HOUR);
             let found = DaylightCalendar.instant(DaylightCalendar.local(at));
             assert!(found == at || found.0 + HOUR == at.0);
-            apart += u64::from(found != at);
+            differing += u64::from(found != at);
         }
-        assert_eq!(apart, 1);
+        assert_eq!(differing, 1);
         let jumped = LocalTime { day: DaylightCalendar.local(UnixSeconds(1_774_746_000)).day, second: 9000 };
         assert_eq!(DaylightCalendar.instant(jumped).0, 1_774_746_000 + 1800, "half past two is half past three");
     }

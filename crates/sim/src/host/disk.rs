@@ -43,7 +43,7 @@ pub struct BadRun {
     /// Its sectors.
     pub sectors: SectorRange,
     /// Has any pass met it?
-    pub is_met: bool,
+    pub is_found: bool,
 }
 
 /// A disk and its state.
@@ -54,15 +54,15 @@ pub struct HostDisk {
     /// Its properties as the kernel and the drive report them.
     pub facts: DiskFacts,
     /// Can it be seen?
-    pub is_in: bool,
+    pub is_seen: bool,
     /// Is it dead, never to be seen again?
     pub is_dead: bool,
     /// Does it answer questions, but no reads?
-    pub is_mute: bool,
+    pub fails_reads: bool,
     /// Does it sleep at night when it is not used?
     pub sleeps: bool,
     /// Why SMART cannot be read; `None`: it can.
-    pub refuses: Option<SmartRefusal>,
+    pub smart_refusal: Option<SmartRefusal>,
     /// Progress of its pass, 0 to 1. The session keeps this, [`HostDisk::pass`] and [`HostDisk::begun`].
     pub done: f64,
     /// The number of its pass.
@@ -74,7 +74,7 @@ pub struct HostDisk {
     /// Runs that went bad.
     pub bad: Vec<BadRun>,
     /// The runs that this pass has met, as indices into [`HostDisk::bad`].
-    pub met: Vec<usize>,
+    pub found: Vec<usize>,
     /// SMART 5: remapped sectors.
     pub remapped: u64,
     /// SMART 197: pending sectors.
@@ -93,17 +93,17 @@ impl HostDisk {
         HostDisk {
             number,
             facts,
-            is_in: true,
+            is_seen: true,
             is_dead: false,
-            is_mute: false,
+            fails_reads: false,
             sleeps: false,
-            refuses: None,
+            smart_refusal: None,
             done: 0.0,
             pass: 0,
             begun: UnixSeconds(0),
             session: None,
             bad: Vec::new(),
-            met: Vec::new(),
+            found: Vec::new(),
             remapped: 0,
             pending: 0,
             cable_errors: 0,
@@ -123,13 +123,13 @@ impl HostDisk {
     /// The share (0 to 1) of an hour (since 1970) in which it can be read: the mean of that hour of the week, times a
     /// factor of the week (0.8 to 1.2) and one of the hour (0.75 to 1.25).
     pub fn share(&self, hour: u64, week_hour: usize) -> f64 {
-        let of_week = Rng::stream(self.seed, hour / 168).uniform();
-        let of_hour = Rng::stream(self.seed ^ 0x5ca1e, hour).uniform();
-        (self.load.share(week_hour) * (0.8 + 0.4 * of_week) * (0.75 + 0.5 * of_hour)).min(1.0)
+        let week_draw = Rng::stream(self.seed, hour / 168).uniform();
+        let hour_draw = Rng::stream(self.seed ^ 0x5ca1e, hour).uniform();
+        (self.load.share(week_hour) * (0.8 + 0.4 * week_draw) * (0.75 + 0.5 * hour_draw)).min(1.0)
     }
 
     /// Bytes a second at the place of its pass: half as many on inner tracks (papers of the field say "more than fifty percent").
-    pub fn speed_here(&self) -> f64 {
+    pub fn speed_at_pass(&self) -> f64 {
         match self.facts.media {
             MediaKind::Spinning => self.speed * (1.0 - 0.5 * self.done),
             MediaKind::Flash => self.speed,
@@ -140,12 +140,12 @@ impl HostDisk {
     pub fn read(&mut self, useful_seconds: f64) -> f64 {
         let before = self.done;
         let bytes = (self.facts.sectors * SECTOR_BYTES) as f64;
-        self.done = (self.done + self.speed_here() * useful_seconds / bytes).min(1.0);
+        self.done = (self.done + self.speed_at_pass() * useful_seconds / bytes).min(1.0);
         for (index, run) in self.bad.iter_mut().enumerate() {
-            if (before..self.done).contains(&run.place) && !self.met.contains(&index) {
-                self.met.push(index);
-                if !run.is_met {
-                    run.is_met = true;
+            if (before..self.done).contains(&run.place) && !self.found.contains(&index) {
+                self.found.push(index);
+                if !run.is_found {
+                    run.is_found = true;
                     self.pending += run.sectors.count();
                 }
             }
@@ -155,7 +155,7 @@ impl HostDisk {
 
     /// The report of its session.
     pub fn report(&self) -> PassReport {
-        let mut unreadable: Vec<SectorRange> = self.met.iter().map(|&index| self.bad[index].sectors).collect();
+        let mut unreadable: Vec<SectorRange> = self.found.iter().map(|&index| self.bad[index].sectors).collect();
         unreadable.sort_by_key(|run| run.start);
         PassReport {
             pass: self.pass,
@@ -166,7 +166,7 @@ impl HostDisk {
             retries: 0,
             corrected: 0,
             mismatched: 0,
-            bytes_per_second: self.speed_here() as u64,
+            bytes_per_second: self.speed_at_pass() as u64,
             service_nanos: 0,
         }
     }
@@ -178,8 +178,8 @@ impl HostDisk {
 
     /// The result of reading its SMART data.
     pub fn smart(&self, week_hour: usize) -> SmartReading {
-        if let Some(why) = self.refuses {
-            return SmartReading::Refused(why);
+        if let Some(refusal) = self.smart_refusal {
+            return SmartReading::Refused(refusal);
         }
         if self.is_asleep(week_hour) {
             return SmartReading::Asleep;
@@ -194,7 +194,7 @@ impl HostDisk {
 
     /// Have its drive or its reads shown anything that speaks against it?
     pub fn has_evidence(&self) -> bool {
-        self.pending + self.remapped + self.cable_errors > 0 || !self.met.is_empty() || self.is_mute
+        self.pending + self.remapped + self.cable_errors > 0 || !self.found.is_empty() || self.fails_reads
     }
 }
 
@@ -217,9 +217,9 @@ mod tests {
     }
 
     #[test]
-    fn a_pass_takes_longer_on_inner_tracks_and_meets_what_is_bad() {
+    fn a_pass_takes_longer_on_inner_tracks_and_finds_the_bad_sectors() {
         let mut disk = disk();
-        disk.bad.push(BadRun { place: 0.7, sectors: SectorRange::at(4711, 8), is_met: false });
+        disk.bad.push(BadRun { place: 0.7, sectors: SectorRange::at(4711, 8), is_found: false });
         let mut halves = [0, 0];
         while disk.done < 1.0 {
             halves[usize::from(disk.done >= 0.5)] += 1;
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn an_hour_is_as_free_whoever_asks_and_no_two_are_alike() {
+    fn the_free_share_of_an_hour_never_changes_and_differs_from_the_next_hours() {
         let disk = disk();
         let shares: Vec<f64> = (0..168).map(|hour| disk.share(hour, hour as usize)).collect();
         assert_eq!(shares, (0..168).map(|hour| disk.share(hour, hour as usize)).collect::<Vec<_>>());

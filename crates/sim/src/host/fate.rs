@@ -22,22 +22,22 @@ impl ModelledHost<'_> {
         let mut facts = self.setup.arrays[array].clone();
         for (member, &number) in facts.members.iter_mut().zip(&self.members[array]) {
             let disk = &self.disks[number];
-            member.disk = disk.is_in.then(|| disk.facts.name.clone());
+            member.disk = disk.is_seen.then(|| disk.facts.name.clone());
         }
         facts
     }
 
-    pub(super) fn tell_members(&mut self, array: usize) {
+    pub(super) fn observe_members(&mut self, array: usize) {
         let (key, members) = (self.setup.arrays[array].key.clone(), self.members[array].clone());
         self.observe(&HostFact::Array(&key, &members));
     }
 
-    fn tell_array(&mut self, array: usize) {
+    fn report_array(&mut self, array: usize) {
         let facts = self.array(array);
         let places = facts.members.iter().zip(&self.members[array]);
         let lost: Vec<usize> = places.filter(|(member, _)| !member.is_in_sync).map(|(_, number)| *number).collect();
         self.observe(&HostFact::ArrayState(&facts.key, &lost, facts.activity != ArrayActivity::Idle));
-        self.tell(WatchEvent::ArraySeen(facts));
+        self.send(WatchEvent::ArraySeen(facts));
     }
 
     /// The array of a disk, and its place in the array.
@@ -49,23 +49,23 @@ impl ModelledHost<'_> {
     pub(super) fn take_out(&mut self, number: usize) {
         self.read(number);
         self.end_session(number);
-        self.disks[number].is_in = false;
+        self.disks[number].is_seen = false;
         self.observe(&HostFact::DiskOut(number));
-        self.tell(WatchEvent::DiskGone(self.disks[number].facts.name.clone()));
-        self.tell(WatchEvent::Tick);
+        self.send(WatchEvent::DiskGone(self.disks[number].facts.name.clone()));
+        self.send(WatchEvent::Tick);
     }
 
     pub(super) fn bring_back(&mut self, number: usize) {
         if self.disks[number].is_dead {
             return;
         }
-        self.disks[number].is_in = true;
+        self.disks[number].is_seen = true;
         self.observe(&HostFact::DiskBack(number));
-        self.tell(WatchEvent::DiskSeen(self.disks[number].facts.clone()));
+        self.send(WatchEvent::DiskSeen(self.disks[number].facts.clone()));
         if let Some((array, _)) = self.membership(number) {
-            self.tell_array(array);
+            self.report_array(array);
         }
-        self.tell(WatchEvent::Tick);
+        self.send(WatchEvent::Tick);
     }
 
     pub(super) fn die(&mut self, number: usize) {
@@ -73,12 +73,12 @@ impl ModelledHost<'_> {
             return;
         }
         self.disks[number].is_dead = true;
-        if self.disks[number].is_in {
+        if self.disks[number].is_seen {
             self.take_out(number);
         }
         if let Some((array, place)) = self.membership(number) {
             self.setup.arrays[array].members[place].is_in_sync = false;
-            self.tell_array(array);
+            self.report_array(array);
         }
         self.plan_within(DAY, 30 * DAY, HostEvent::Replace(number));
     }
@@ -91,7 +91,7 @@ impl ModelledHost<'_> {
             let start = (centre + self.rng.below(200_000)).min(sectors - 8) / 8 * 8;
             let (place, sectors) = (start as f64 / sectors as f64, SectorRange::at(start, 8));
             if !self.disks[number].bad.iter().any(|bad| bad.sectors == sectors) {
-                self.disks[number].bad.push(BadRun { place, sectors, is_met: false });
+                self.disks[number].bad.push(BadRun { place, sectors, is_found: false });
             }
         }
         if self.rng.below(DEFECTS_OF_TWO_ONE_IN) == 0 {
@@ -109,7 +109,7 @@ impl ModelledHost<'_> {
             let is_new = !disk.bad.iter().any(|bad| bad.sectors == sectors);
             if is_new && sectors.end.0 <= disk.facts.sectors {
                 let place = sectors.start.0 as f64 / disk.facts.sectors as f64;
-                disk.bad.push(BadRun { place, sectors, is_met: false });
+                disk.bad.push(BadRun { place, sectors, is_found: false });
             }
         }
     }
@@ -123,8 +123,8 @@ impl ModelledHost<'_> {
         };
         if *activity == from {
             *activity = to;
-            self.tell_array(array);
-            self.tell(WatchEvent::Tick);
+            self.report_array(array);
+            self.send(WatchEvent::Tick);
         }
     }
 
@@ -140,16 +140,16 @@ impl ModelledHost<'_> {
         self.disks.push(disk);
         self.places[place] = new;
         self.observe(&HostFact::DiskIn(new, &facts));
-        self.tell(WatchEvent::DiskSeen(self.disks[new].facts.clone()));
+        self.send(WatchEvent::DiskSeen(self.disks[new].facts.clone()));
         if let Some((array, member)) = self.membership(number) {
             self.members[array][member] = new;
             self.setup.arrays[array].activity = ArrayActivity::Rebuilding;
-            self.tell_members(array);
-            self.tell_array(array);
+            self.observe_members(array);
+            self.report_array(array);
             let bytes = self.disks[new].facts.sectors * SECTOR_BYTES;
             self.plan(self.now + bytes / REBUILD_SPEED, HostEvent::Rebuilt(array));
         }
-        self.tell(WatchEvent::Tick);
+        self.send(WatchEvent::Tick);
         let end = EPOCH + self.setup.seconds();
         for (at, event) in life::of_disk(&self.setup, new, end) {
             if at > self.now {
@@ -165,7 +165,7 @@ impl ModelledHost<'_> {
             member.is_in_sync = !self.disks[number].is_dead;
         }
         facts.activity = ArrayActivity::Idle;
-        self.tell_array(array);
-        self.tell(WatchEvent::Tick);
+        self.report_array(array);
+        self.send(WatchEvent::Tick);
     }
 }

@@ -60,9 +60,9 @@ pub(super) enum HostEvent {
     AddChannel,
 }
 
-/// The times of a Poisson process with a mean of `a_year` events a year, from the beginning to `end`.
-fn times(rng: &mut Rng, a_year: f64, end: u64) -> Vec<u64> {
-    let mean = 365.0 * DAY as f64 / a_year;
+/// The times of a Poisson process with a mean of `per_year` events a year, from the beginning to `end`.
+fn times(rng: &mut Rng, per_year: f64, end: u64) -> Vec<u64> {
+    let mean = 365.0 * DAY as f64 / per_year;
     let mut times = Vec::new();
     let mut at = EPOCH as f64 + rng.exponential(mean);
     while at < end as f64 {

@@ -36,7 +36,7 @@ impl ModelledHost<'_> {
     /// A person accepts the state of a disk.
     pub(super) fn accept(&mut self, number: usize) {
         let subject = IncidentSubject::Disk(self.disks[number].facts.key.clone());
-        self.tell(WatchEvent::Command(PersonCommand::Accept(subject.clone())));
+        self.send(WatchEvent::Command(PersonCommand::Accept(subject.clone())));
         // If the watch is killed meanwhile, the person gets no answer, and does it again.
         let is_kept =
             |row: &WatchRow| matches!(row, WatchRow::Incident(row) if row.key.subject == subject && row.is_accepted);
@@ -48,7 +48,7 @@ impl ModelledHost<'_> {
 
     /// A person pauses all reading for `span` seconds, which counts if the watch has made it durable.
     pub(super) fn pause(&mut self, span: u64) {
-        self.tell(WatchEvent::Command(PersonCommand::PauseFor(span)));
+        self.send(WatchEvent::Command(PersonCommand::PauseFor(span)));
         let is_kept = |row: &WatchRow| matches!(row, WatchRow::Host(host) if host.paused_for == span);
         if self.rows.get(&RowKey::Host).is_some_and(is_kept) {
             self.observe(&HostFact::Paused(span));

@@ -118,7 +118,7 @@ impl<'o> ModelledHost<'o> {
             self.observe(&HostFact::DiskIn(number, &facts));
         }
         for array in 0..self.setup.arrays.len() {
-            self.tell_members(array);
+            self.observe_members(array);
         }
         self.start();
     }
@@ -161,12 +161,12 @@ impl<'o> ModelledHost<'o> {
         }
         // A watch that wants to be woken at once is woken in the next second: time must pass.
         self.now = wake.max(self.now + 1).min(until);
-        self.tell(WatchEvent::Tick);
+        self.send(WatchEvent::Tick);
         true
     }
 
     /// Passes an event to the watch and performs its operations; it may be killed before any of them.
-    pub(super) fn tell(&mut self, event: WatchEvent) {
+    pub(super) fn send(&mut self, event: WatchEvent) {
         let mut events = VecDeque::from([event]);
         while let Some(event) = events.pop_front() {
             let clock = self.clock();
@@ -219,23 +219,23 @@ impl<'o> ModelledHost<'o> {
                 let number = self.by_subject(&subject)?;
                 if self.rng.below(REFUSED_ONE_IN) == 0 {
                     self.observe(&HostFact::Refused(number));
-                    let why = "the state folder is full".to_owned();
-                    return Some(WatchEvent::Session(subject, SessionNews::Refused(why)));
+                    let reason = "the state folder is full".to_owned();
+                    return Some(WatchEvent::Session(subject, SessionNews::Refused(reason)));
                 }
                 let disk = &mut self.disks[number];
                 let is_new = disk.pass != pass || disk.begun < begun;
                 if is_new {
                     (disk.pass, disk.begun, disk.done) = (pass, begun, 0.0);
-                    disk.met.clear();
+                    disk.found.clear();
                 }
                 self.begin_session(number, is_new);
-                self.over(number)
+                self.finish_if_done(number)
             }
             WatchOp::StopSession(subject, _) => {
                 let number = self.by_subject(&subject)?;
                 self.read(number);
-                if let Some(over) = self.over(number) {
-                    return Some(over);
+                if let Some(finished) = self.finish_if_done(number) {
+                    return Some(finished);
                 }
                 self.end_session(number);
                 let report = self.report(number);
@@ -275,23 +275,23 @@ impl<'o> ModelledHost<'o> {
     }
 
     fn by_name(&self, name: &str) -> Option<usize> {
-        let is_it = |number: &&usize| self.disks[**number].is_in && self.disks[**number].facts.name == name;
-        self.places.iter().find(is_it).copied()
+        let is_named = |number: &&usize| self.disks[**number].is_seen && self.disks[**number].facts.name == name;
+        self.places.iter().find(is_named).copied()
     }
 
     fn begin_session(&mut self, number: usize, is_new: bool) {
         let clock = self.clock();
         self.disks[number].session = Some(self.now);
         self.observe(&HostFact::SessionBegun(number));
-        if self.disks[number].is_mute {
+        if self.disks[number].fails_reads {
             self.plan(self.now + HOUR / 2, HostEvent::NoReads(number, self.starts));
         } else if is_new {
             let key = &self.disks[number].facts.key;
             let status = self.watch.as_ref().map(|watch| watch.status(clock));
-            let standing = status.iter().flat_map(|status| &status.disks).find(|disk| disk.key == *key);
-            if let Some(forecast) = standing.and_then(|disk| disk.reading.forecast) {
-                let truly = |at: UnixSeconds| (at.0 as i64 - self.ahead) as u64;
-                let (low, high) = (truly(forecast.low), truly(forecast.high));
+            let entry = status.iter().flat_map(|status| &status.disks).find(|disk| disk.key == *key);
+            if let Some(forecast) = entry.and_then(|disk| disk.reading.forecast) {
+                let true_time = |at: UnixSeconds| (at.0 as i64 - self.ahead) as u64;
+                let (low, high) = (true_time(forecast.low), true_time(forecast.high));
                 self.observe(&HostFact::Foretold(number, low, high));
             }
         }
@@ -299,7 +299,7 @@ impl<'o> ModelledHost<'o> {
 
     /// Accounts for what a session has read since the last time.
     pub(super) fn read(&mut self, number: usize) {
-        let Some(since) = self.disks[number].session.filter(|_| !self.disks[number].is_mute) else { return };
+        let Some(since) = self.disks[number].session.filter(|_| !self.disks[number].fails_reads) else { return };
         let week_hour = DaylightCalendar.local(UnixSeconds(since)).week_hour();
         let useful = self.disks[number].share(since / HOUR, week_hour) * (self.now - since) as f64;
         let before = self.disks[number].read(useful);
@@ -319,7 +319,7 @@ impl<'o> ModelledHost<'o> {
     }
 
     /// Ends a session that has read its whole disk; if it was cut off first, the next session ends as soon as it begins.
-    fn over(&mut self, number: usize) -> Option<WatchEvent> {
+    fn finish_if_done(&mut self, number: usize) -> Option<WatchEvent> {
         let is_over = self.disks[number].session.is_some() && self.disks[number].done >= 1.0;
         is_over.then(|| {
             let (name, report) = (self.disks[number].facts.name.clone(), self.report(number));
@@ -344,16 +344,16 @@ impl<'o> ModelledHost<'o> {
             HostEvent::Clock(step) => {
                 self.ahead += step;
                 self.observe(&HostFact::Clock(step));
-                self.tell(WatchEvent::Tick);
+                self.send(WatchEvent::Tick);
             }
             HostEvent::ClockFound(starts) => {
                 if starts == self.starts && self.lost_since.take().is_some() {
-                    self.tell(WatchEvent::ClockSynchronised(true));
-                    self.tell(WatchEvent::Tick);
+                    self.send(WatchEvent::ClockSynchronised(true));
+                    self.send(WatchEvent::Tick);
                 }
             }
             HostEvent::Die(number, true) => {
-                self.disks[number].is_mute = true;
+                self.disks[number].fails_reads = true;
                 self.read(number);
                 if self.disks[number].session.is_some() {
                     self.plan(self.now + HOUR / 2, HostEvent::NoReads(number, self.starts));
@@ -367,18 +367,18 @@ impl<'o> ModelledHost<'o> {
             }
             HostEvent::Defect(number) => self.defect(number),
             HostEvent::Cable(number) => self.disks[number].cable_errors += 1 + self.rng.below(30),
-            HostEvent::Touch(number, span) if self.disks[number].is_in => {
+            HostEvent::Touch(number, span) if self.disks[number].is_seen => {
                 self.take_out(number);
                 self.plan(self.now + span, HostEvent::Back(number));
             }
             HostEvent::Touch(..) => {}
             HostEvent::Back(number) => self.bring_back(number),
             HostEvent::NoReads(number, start) => {
-                if start == self.starts && self.disks[number].session.is_some() && self.disks[number].is_in {
+                if start == self.starts && self.disks[number].session.is_some() && self.disks[number].is_seen {
                     self.end_session(number);
                     self.observe(&HostFact::Evidence(number, false));
                     let (name, report) = (self.disks[number].facts.name.clone(), self.disks[number].report());
-                    self.tell(WatchEvent::Session(SessionSubject::Disk(name), SessionNews::Failed(report)));
+                    self.send(WatchEvent::Session(SessionSubject::Disk(name), SessionNews::Failed(report)));
                 }
             }
             HostEvent::Replace(number) => self.replace(number),
@@ -386,7 +386,7 @@ impl<'o> ModelledHost<'o> {
                 let subject = IncidentSubject::Disk(self.disks[number].facts.key.clone());
                 if self.watch.is_some() {
                     self.observe(&HostFact::Forgotten(number));
-                    self.tell(WatchEvent::Command(PersonCommand::Forget(subject)));
+                    self.send(WatchEvent::Command(PersonCommand::Forget(subject)));
                 } else {
                     self.plan(self.now + DAY, HostEvent::Forget(number));
                 }
@@ -411,7 +411,7 @@ impl<'o> ModelledHost<'o> {
                 }
                 let answer =
                     if is_accepted { WatchEvent::MessageSent(number) } else { WatchEvent::MessageFailed(number) };
-                self.tell(answer);
+                self.send(answer);
             }
             HostEvent::Confirm(index) => {
                 let (channel, code) = self.codes[index].clone();
@@ -419,14 +419,14 @@ impl<'o> ModelledHost<'o> {
                     |row: &WatchRow| matches!(row, WatchRow::Channel(row) if row.code.as_ref() == Some(&code));
                 // A code that is typed after a newer one was sent is rejected.
                 if self.watch.is_some() && self.rows.values().any(is_open) {
-                    self.tell(WatchEvent::Command(PersonCommand::Confirm(code.clone())));
+                    self.send(WatchEvent::Command(PersonCommand::Confirm(code.clone())));
                     match self.watch.is_some() || !self.rows.values().any(is_open) {
                         true => self.observe(&HostFact::Confirmed(&channel)),
                         false => self.plan(self.now + HOUR, HostEvent::Confirm(index)),
                     }
                 }
             }
-            HostEvent::Test => self.tell(WatchEvent::Command(PersonCommand::TestAlerts)),
+            HostEvent::Test => self.send(WatchEvent::Command(PersonCommand::TestAlerts)),
             HostEvent::Pause(span) => self.pause(span),
             HostEvent::Check(array, is_on) => self.check(array, is_on),
             HostEvent::Rechannel if self.setup.settings.channels.len() > 1 => {
@@ -434,7 +434,7 @@ impl<'o> ModelledHost<'o> {
                 let names = [self.setup.settings.channels[0].name.clone()];
                 self.accepts.truncate(1);
                 self.observe(&HostFact::Channels(&names));
-                self.tell(WatchEvent::Settings(Box::new(self.setup.settings.clone())));
+                self.send(WatchEvent::Settings(Box::new(self.setup.settings.clone())));
             }
             HostEvent::Rechannel => {}
             HostEvent::AddChannel => {
@@ -443,7 +443,7 @@ impl<'o> ModelledHost<'o> {
                 let channels = self.setup.settings.channels.iter();
                 let names: Vec<String> = channels.map(|channel| channel.name.clone()).collect();
                 self.observe(&HostFact::Channels(&names));
-                self.tell(WatchEvent::Settings(Box::new(self.setup.settings.clone())));
+                self.send(WatchEvent::Settings(Box::new(self.setup.settings.clone())));
             }
         }
     }
@@ -457,23 +457,23 @@ impl<'o> ModelledHost<'o> {
         let week_hour = DaylightCalendar.local(UnixSeconds(hour * HOUR)).week_hour();
         for place in 0..self.places.len() {
             let number = self.places[place];
-            if !self.disks[number].is_in {
+            if !self.disks[number].is_seen {
                 continue;
             }
             let share = self.disks[number].share(hour, week_hour) as f32;
             let subject = SessionSubject::Disk(self.disks[number].facts.name.clone());
-            self.tell(WatchEvent::IdleHour(subject.clone(), week_hour, share));
-            if self.disks[number].session.is_none() || self.disks[number].is_mute {
+            self.send(WatchEvent::IdleHour(subject.clone(), week_hour, share));
+            if self.disks[number].session.is_none() || self.disks[number].fails_reads {
                 continue;
             }
             self.read(number);
-            let news = self.over(number).unwrap_or_else(|| {
+            let news = self.finish_if_done(number).unwrap_or_else(|| {
                 let report = self.report(number);
                 WatchEvent::Session(subject, SessionNews::Progress(report))
             });
-            self.tell(news);
+            self.send(news);
         }
-        self.tell(WatchEvent::Tick);
+        self.send(WatchEvent::Tick);
         let status = self.watch.as_ref().filter(|_| self.now % DAY == DAY / 2).map(|watch| watch.status(self.clock()));
         status.iter().for_each(|status| self.observe(&HostFact::Noon(status)));
     }
@@ -488,8 +488,8 @@ impl<'o> ModelledHost<'o> {
         self.observe(&HostFact::Power(false));
         // When a host was off for long, disks may get other names.
         if span > 2 * RESTART && self.places.len() > 1 && self.rng.below(4) == 0 {
-            let (one, other) = (self.rng.below(self.places.len() as u64), self.rng.below(self.places.len() as u64));
-            self.places.swap(one as usize, other as usize);
+            let (first, other) = (self.rng.below(self.places.len() as u64), self.rng.below(self.places.len() as u64));
+            self.places.swap(first as usize, other as usize);
             for (place, &number) in self.places.iter().enumerate() {
                 self.disks[number].facts.name = name_of(place);
             }
@@ -514,23 +514,23 @@ impl<'o> ModelledHost<'o> {
         let starts = self.starts;
         // Some pumps know that the clock is not yet synchronised; without them the watch must see it by itself.
         if self.lost_since.is_some() && self.setup.seed.is_multiple_of(2) {
-            self.tell(WatchEvent::ClockSynchronised(false));
+            self.send(WatchEvent::ClockSynchronised(false));
         }
         for number in self.places.clone() {
-            if self.disks[number].is_in {
+            if self.disks[number].is_seen {
                 self.observe(&HostFact::DiskBack(number));
-                self.tell(WatchEvent::DiskSeen(self.disks[number].facts.clone()));
+                self.send(WatchEvent::DiskSeen(self.disks[number].facts.clone()));
                 if self.disks[number].report().done > 0 {
                     let (name, report) = (self.disks[number].facts.name.clone(), self.report(number));
-                    self.tell(WatchEvent::Session(SessionSubject::Disk(name), SessionNews::Stopped(report)));
+                    self.send(WatchEvent::Session(SessionSubject::Disk(name), SessionNews::Stopped(report)));
                 }
             }
         }
         for array in 0..self.members.len() {
-            self.tell(WatchEvent::ArraySeen(self.array(array)));
+            self.send(WatchEvent::ArraySeen(self.array(array)));
         }
         if starts == self.starts {
-            self.tell(WatchEvent::Tick);
+            self.send(WatchEvent::Tick);
         }
     }
 }
@@ -589,7 +589,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_is_a_year_and_another_one_is_another() {
+    fn a_seed_gives_the_same_run_again_and_another_seed_a_different_run() {
         let run = |seed| {
             let (summary, tally) = run(HostSetup { days: 40, ..HostSetup::storm(seed) });
             (summary, tally.passes, tally.delivered)

@@ -108,7 +108,7 @@ impl HostSetup {
         setup.disks = (0..count as usize).map(|place| disk(&mut rng, place, load, size)).collect();
         for disk in &mut setup.disks {
             disk.sleeps = rng.below(6) == 0;
-            disk.refuses = (rng.below(15) == 0).then_some(SmartRefusal::NotSupported);
+            disk.smart_refusal = (rng.below(15) == 0).then_some(SmartRefusal::NotSupported);
         }
         setup.arrays = arrays(setup.disks.len(), &mut |left| 2 + rng.below(9).min(left as u64) as usize);
         if rng.below(3) == 0 {

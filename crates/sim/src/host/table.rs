@@ -51,14 +51,14 @@ pub struct HostTable {
     pub held: u64,
     disks: Vec<TableDisk>,
     /// Time and subject of the message written last.
-    telling: Option<(u64, String)>,
+    last_written: Option<(u64, String)>,
 }
 
 #[derive(Clone, Debug)]
 struct TableDisk {
-    is_in: bool,
+    is_seen: bool,
     last: [u64; POINTS],
-    foretold: Option<(u64, u64)>,
+    forecast: Option<(u64, u64)>,
 }
 
 impl HostTable {
@@ -80,9 +80,9 @@ impl HostTable {
 impl HostObserver for HostTable {
     fn observe(&mut self, at: u64, fact: &HostFact<'_>) {
         match *fact {
-            HostFact::DiskIn(..) => self.disks.push(TableDisk { is_in: true, last: [at; POINTS], foretold: None }),
-            HostFact::DiskOut(disk) => self.disks[disk].is_in = false,
-            HostFact::DiskBack(disk) => self.disks[disk].is_in = true,
+            HostFact::DiskIn(..) => self.disks.push(TableDisk { is_seen: true, last: [at; POINTS], forecast: None }),
+            HostFact::DiskOut(disk) => self.disks[disk].is_seen = false,
+            HostFact::DiskBack(disk) => self.disks[disk].is_seen = true,
             HostFact::Read(disk, from, to, begin, end) => {
                 let mut age_max = 0;
                 for (point, last) in self.disks[disk].last.iter_mut().enumerate() {
@@ -95,25 +95,25 @@ impl HostObserver for HostTable {
                 }
                 self.note_age(at, age_max);
             }
-            HostFact::Foretold(disk, low, high) => self.disks[disk].foretold = Some((low, high)),
+            HostFact::Foretold(disk, low, high) => self.disks[disk].forecast = Some((low, high)),
             HostFact::PassOver(disk) => {
                 self.month(at).passes += 1;
-                if let Some((low, high)) = self.disks[disk].foretold.take() {
+                if let Some((low, high)) = self.disks[disk].forecast.take() {
                     self.forecasts += 1;
                     self.held += u64::from(at >= low && at <= high + HOUR);
                 }
             }
             // Each channel reports an incident: messages written at one time with one subject are one.
             HostFact::Written(row) => {
-                let telling = (at, row.subject.clone());
-                if self.telling.as_ref() != Some(&telling) {
+                let message = (at, row.subject.clone());
+                if self.last_written.as_ref() != Some(&message) {
                     let month = self.month(at);
                     match row.reason {
                         MessageReason::Opened => month.opened += row.about.len() as u64,
                         MessageReason::Resolved => month.resolved += 1,
                         _ => {}
                     }
-                    self.telling = Some(telling);
+                    self.last_written = Some(message);
                 }
             }
             HostFact::Delivered(row) => {
@@ -126,8 +126,8 @@ impl HostObserver for HostTable {
                 });
             }
             HostFact::End(_) => {
-                let there = self.disks.iter().filter(|disk| disk.is_in);
-                let age_max = there.flat_map(|disk| disk.last).map(|last| at - last).max().unwrap_or(0);
+                let present = self.disks.iter().filter(|disk| disk.is_seen);
+                let age_max = present.flat_map(|disk| disk.last).map(|last| at - last).max().unwrap_or(0);
                 self.note_age(at - 1, age_max);
             }
             _ => {}

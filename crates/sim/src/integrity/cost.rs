@@ -68,7 +68,7 @@ mod tests {
 
     /// Compares the table with the plan of every run and every state of every bit, in stripes of up to 7 chunks.
     #[test]
-    fn only_three_numbers_matter() {
+    fn a_plans_cost_depends_only_on_length_partial_chunks_and_first_reads() {
         for (data, parity) in (1..=5).flat_map(|data| (0..=2).map(move |parity| (data, parity))) {
             let shape = Shape { data, parity };
             for scheme in Scheme::ALL {

@@ -102,7 +102,7 @@ impl Counter {
         let stripes = ARRAY_BYTES / chunk.0 / shape.data as u64 + 1;
         let lane = |scheme| SchemeCounter {
             costs: Costs::new(scheme, shape),
-            status: asks(scheme).then(|| ReadStatus::new(stripes * shape.data as u64, ZONES_MAX)),
+            status: needs_read_status(scheme).then(|| ReadStatus::new(stripes * shape.data as u64, ZONES_MAX)),
             tally: IoTally::default(),
         };
         let (lanes, histogram) = (Scheme::ALL.map(lane), AccessHistogram::new(shape));
@@ -191,7 +191,7 @@ impl SchemeCounter {
     /// Counts a write. Was a chunk that stays not read since it was written?
     fn write(&mut self, run: ChunkRun) -> bool {
         let is_first =
-            self.status.as_ref().is_some_and(|status| !run.stays(|start, count| status.are_read(start, count)));
+            self.status.as_ref().is_some_and(|status| !run.all_kept(|start, count| status.are_read(start, count)));
         let cost = self.costs.write(run.length(), run.partial(), is_first);
         self.tally.write_ios += u64::from(cost.ios);
         self.tally.appendix_ios += u64::from(cost.appendix_ios);
@@ -240,7 +240,7 @@ impl ChunkRun {
     }
 
     /// Does `holds` (of a first chunk and a count) hold for all chunks that a reconstruct-write reads?
-    fn stays(self, holds: impl Fn(u64, u64) -> bool) -> bool {
+    fn all_kept(self, holds: impl Fn(u64, u64) -> bool) -> bool {
         let [head, tail] = self.is_partial;
         holds(self.stripe, self.start - self.stripe)
             && holds(self.end, self.stripe_end - self.end)
@@ -250,7 +250,7 @@ impl ChunkRun {
 }
 
 /// Does the scheme need to know whether a chunk was read since it was written?
-fn asks(scheme: Scheme) -> bool {
+fn needs_read_status(scheme: Scheme) -> bool {
     scheme.checks_itself()
 }
 
@@ -264,13 +264,13 @@ mod tests {
     const RAID6: Shape = Shape { data: 6, parity: 2 };
 
     /// A slow reference without tables and runs: a plan for each part, a set of positions for each stripe.
-    struct Slowly {
+    struct ReferenceCounter {
         scheme: Scheme,
         stripes: Vec<PositionSet>,
         ios: u64,
     }
 
-    impl Slowly {
+    impl ReferenceCounter {
         fn add(&mut self, is_write: bool, part: StripePart, accounting: Accounting) {
             let (stripe, touched, partial) = (part.stripe, part.touched(), part.partial());
             let is_read = &mut self.stripes[stripe.get() as usize];
@@ -288,10 +288,11 @@ mod tests {
     }
 
     #[test]
-    fn it_counts_what_the_plans_take() {
+    fn the_counter_counts_the_ios_of_the_plans() {
         for accounting in [Accounting::Paper, Accounting::Strict] {
             let mut counter = Counter::new(RAID6, Bytes::kib(4), accounting);
-            let mut slowly = Scheme::ALL.map(|scheme| Slowly { scheme, stripes: vec![PositionSet::NONE; 60], ios: 0 });
+            let mut references =
+                Scheme::ALL.map(|scheme| ReferenceCounter { scheme, stripes: vec![PositionSet::NONE; 60], ios: 0 });
             let mut rng = Rng::new(1);
             for _ in 0..20_000 {
                 let (is_write, offset) = (rng.below(2) == 0, rng.below(50 * 6 * 8) * 512);
@@ -302,11 +303,11 @@ mod tests {
                     Bytes(length),
                 );
                 for part in split(RAID6, 4096, VolumeOffset(offset), length) {
-                    slowly.iter_mut().for_each(|one| one.add(is_write, part, accounting));
+                    references.iter_mut().for_each(|reference| reference.add(is_write, part, accounting));
                 }
             }
-            for one in &slowly {
-                assert_eq!(counter.tally(one.scheme).ios(), one.ios, "{} {accounting:?}", one.scheme);
+            for reference in &references {
+                assert_eq!(counter.tally(reference.scheme).ios(), reference.ios, "{} {accounting:?}", reference.scheme);
             }
             if accounting == Accounting::Paper {
                 // These schemes' costs depend on nothing that the histogram leaves out, so it must be exact.
@@ -320,21 +321,24 @@ mod tests {
     #[test]
     fn a_chunk_is_new_until_it_is_read_and_after_it_is_written() {
         let mut counter = Counter::new(RAID6, Bytes::kib(4), Accounting::Paper);
-        let mut more = |kind, chunk: u64| {
+        let mut ios_of = |kind, chunk: u64| {
             let ios = counter.tally(Scheme::Stamp).ios();
             counter.add(kind, Bytes(chunk * 4096), Bytes(4096));
             counter.tally(Scheme::Stamp).ios() - ios
         };
-        let reads: [u64; 4] = [2, 1, 2, 1].map(|_| more(RequestKind::Read, 7));
+        let reads: [u64; 4] = [2, 1, 2, 1].map(|_| ios_of(RequestKind::Read, 7));
         assert_eq!(reads, [2, 1, 1, 1]);
-        assert_eq!([more(RequestKind::Write, 7), more(RequestKind::Read, 7), more(RequestKind::Read, 7)], [6, 2, 1]);
-        assert_eq!(more(RequestKind::Read, 8), 2, "its neighbour is new");
+        assert_eq!(
+            [ios_of(RequestKind::Write, 7), ios_of(RequestKind::Read, 7), ios_of(RequestKind::Read, 7)],
+            [6, 2, 1]
+        );
+        assert_eq!(ios_of(RequestKind::Read, 8), 2, "its neighbour is new");
         assert_eq!(counter.tally(Scheme::Stamp).first_reads, 3);
         assert_eq!(counter.tally(Scheme::None).first_reads, 0, "nobody asks");
     }
 
     #[test]
-    fn what_does_not_count_is_counted() {
+    fn requests_that_are_left_out_are_counted() {
         let mut counter = Counter::new(RAID6, Bytes::kib(4), Accounting::Paper);
         let requests = [
             (RequestKind::Discard, 0, 4096),

@@ -87,12 +87,12 @@ mod tests {
     fn the_requests_have_the_tables_means() {
         for workload in WORKLOADS {
             let requests: Vec<_> = workload.requests(7).take(100_000).collect();
-            let of = |kind| requests.iter().filter(move |request| request.kind == kind);
-            let share = of(RequestKind::Read).count() as f64 / requests.len() as f64 * 100.0;
+            let of_kind = |kind| requests.iter().filter(move |request| request.kind == kind);
+            let share = of_kind(RequestKind::Read).count() as f64 / requests.len() as f64 * 100.0;
             assert!((share - workload.reads_percent).abs() < 0.6, "{}: {share} % reads", workload.name);
             for (kind, kib) in [(RequestKind::Read, workload.read_kib), (RequestKind::Write, workload.write_kib)] {
-                let bytes: u64 = of(kind).map(|request| request.length.0).sum();
-                let mean = bytes as f64 / of(kind).count() as f64 / 1024.0;
+                let bytes: u64 = of_kind(kind).map(|request| request.length.0).sum();
+                let mean = bytes as f64 / of_kind(kind).count() as f64 / 1024.0;
                 assert!((mean - kib).abs() < 0.02, "{}: {mean} KiB, not {kib}", workload.name);
             }
             let inside = PARTITION_START.0..PARTITION_START.0 + FOOTPRINT.0;
@@ -103,6 +103,6 @@ mod tests {
 
     #[test]
     fn the_table_is_in_its_order() {
-        assert!(WORKLOADS.is_sorted_by(|one, two| one.reads_percent > two.reads_percent));
+        assert!(WORKLOADS.is_sorted_by(|first, second| first.reads_percent > second.reads_percent));
     }
 }

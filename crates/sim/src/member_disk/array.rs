@@ -36,11 +36,11 @@ pub fn superblock(disk: &MemberDisk) -> Option<Superblock> {
 
 /// The superblocks of all disks that have one: the input of [`assemble`](scrubjay_core::volume::format::assemble::assemble).
 pub fn given(disks: &[MemberDisk]) -> Vec<Given> {
-    let says = |slot: usize| superblock(&disks[slot]).map(|superblock| (slot, superblock));
+    let superblock_of = |slot: usize| superblock(&disks[slot]).map(|superblock| (slot, superblock));
     let given = |(slot, superblock): (usize, Superblock)| Given {
         label: format!("disk {slot}"),
         bytes: disks[slot].bytes(),
         says: Ok(superblock),
     };
-    (0..disks.len()).filter_map(says).map(given).collect()
+    (0..disks.len()).filter_map(superblock_of).map(given).collect()
 }

@@ -339,14 +339,14 @@ mod tests {
 
     #[test]
     fn a_block_never_written_is_junk_and_always_the_same() {
-        let (one, two) = (disk(), disk());
+        let (first, second) = (disk(), disk());
         let (mut a, mut b) = (bytes(0, 2), bytes(0, 2));
-        assert_eq!((one.read(512, &mut a), two.read(512, &mut b)), (Ok(()), Ok(())));
+        assert_eq!((first.read(512, &mut a), second.read(512, &mut b)), (Ok(()), Ok(())));
         assert!(a == b && a[..BLOCK] != a[BLOCK..] && a[..16] != [0; 16]);
     }
 
     #[test]
-    fn lost_and_torn_writes_show_what_was_until_they_are_written_again() {
+    fn lost_and_torn_writes_show_the_old_data_until_they_are_written_again() {
         for (from, expected) in [(0, [1, 1, 1, 1]), (1, [2, 1, 1, 1]), (3, [2, 2, 2, 1])] {
             let mut disk = written(WriteFate { stale_from: Some(from), is_latent: false });
             assert_eq!(shown(&disk, 4), expected);
@@ -392,7 +392,7 @@ mod tests {
     /// Once, a lost write followed one that was not flushed: a crash undid both, but the overlay stayed, and the next
     /// crash that undid a write showed the data beneath it, flushed or not.
     #[test]
-    fn what_a_crash_leaves_comes_back_when_all_that_was_written_since_is_undone() {
+    fn undoing_all_writes_since_a_crash_restores_the_state_that_the_crash_left() {
         let lost = |is_latent| WriteFate { stale_from: Some(0), is_latent };
         let fates = [WriteFate::HONEST, lost(false), lost(true)];
         for (code, chance) in (0..81).flat_map(|code| [0.0, 0.5, 1.0].map(|chance| (code, chance))) {
@@ -401,18 +401,18 @@ mod tests {
             disk.write(0, &bytes(1, 4), false, fate(0));
             disk.write(0, &bytes(2, 4), false, fate(1));
             disk.crash(&[], CrashSurvival::Blocks(chance), &mut rng);
-            let left = shown(&disk, 4);
+            let after_crash = shown(&disk, 4);
             disk.flushed(disk.flush_mark());
-            assert_eq!(shown(&disk, 4), left, "{code} {chance}");
+            assert_eq!(shown(&disk, 4), after_crash, "{code} {chance}");
             disk.write(0, &bytes(3, 4), false, fate(2));
             disk.write(0, &bytes(4, 4), false, fate(3));
             disk.crash(&[], CrashSurvival::Blocks(0.0), &mut rng);
-            assert_eq!(shown(&disk, 4), left, "{code} {chance}");
+            assert_eq!(shown(&disk, 4), after_crash, "{code} {chance}");
         }
     }
 
     #[test]
-    fn what_went_astray_stays_when_a_crash_undoes_what_lies_beneath() {
+    fn a_stray_write_stays_when_a_crash_undoes_the_write_beneath_it() {
         let mut disk = written(WriteFate { stale_from: Some(0), is_latent: false });
         disk.strike(512, &bytes(9, 1));
         disk.crash(&[], CrashSurvival::Blocks(0.0), &mut Rng::new(1));
@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn a_durable_write_takes_what_was_before_it_along() {
+    fn a_durable_write_makes_earlier_writes_to_its_blocks_durable() {
         let mut disk = written(WriteFate::HONEST);
         disk.write(512, &bytes(3, 1), true, WriteFate::HONEST);
         disk.crash(&[], CrashSurvival::Blocks(0.0), &mut Rng::new(1));

@@ -9,7 +9,7 @@ use super::setup::{DATA_MAX, ModelSetup};
 use super::sight::RowsSeen;
 use super::step::writes;
 use super::stripe::{DataRow, FOREIGN, ModelRow, ModelStripe, NONSENSE, ParityHead, ParityRow};
-use super::tell::told_write;
+use super::tell::describe_write;
 use scrubjay_core::index::StripePosition;
 use scrubjay_core::position_set::PositionSet;
 use scrubjay_core::volume::integrity::reconcile::{Reconciliation, reconcile};
@@ -41,16 +41,16 @@ pub fn crash(setup: &ModelSetup, writes_max: usize, missing_max: usize) -> Crash
         let mut stripe = ModelStripe::new(setup);
         missing.iter().for_each(|position| stripe.put(setup, position, None));
         let mut generations = vec![stripe];
-        write_on(setup, &mut generations, &mut Vec::new(), writes_max, &mut crashes);
+        write_next(setup, &mut generations, &mut Vec::new(), writes_max, &mut crashes);
     }
     crashes
 }
 
 /// Does every possible next write, and the crashes after it.
-fn write_on(
+fn write_next(
     setup: &ModelSetup,
     generations: &mut Vec<ModelStripe>,
-    told: &mut Vec<String>,
+    history: &mut Vec<String>,
     left: usize,
     crashes: &mut Crashes,
 ) {
@@ -69,53 +69,53 @@ fn write_on(
             continue; // The plan is at fault, which is not the subject here.
         }
         generations.push(done.stripe);
-        told.push(told_write(setup, touched, plan));
-        torn_apart(setup, generations, told, crashes);
-        write_on(setup, generations, told, left - 1, crashes);
+        history.push(describe_write(setup, touched, plan));
+        visit_crash_states(setup, generations, history, crashes);
+        write_next(setup, generations, history, left - 1, crashes);
         generations.pop();
-        told.pop();
+        history.pop();
     }
 }
 
 /// Visits every state that the disks can be in after a crash.
-fn torn_apart(setup: &ModelSetup, generations: &[ModelStripe], told: &[String], crashes: &mut Crashes) {
+fn visit_crash_states(setup: &ModelSetup, generations: &[ModelStripe], history: &[String], crashes: &mut Crashes) {
     let all = PositionSet::range(0, setup.shape.slots()) - generations[0].missing(setup);
-    let choices: Vec<(StripePosition, Vec<Landed>)> =
-        all.iter().map(|position| (position, landed(setup, generations, position))).collect();
-    let mut at = vec![0; choices.len()];
+    let choices: Vec<(StripePosition, Vec<CrashRow>)> =
+        all.iter().map(|position| (position, crash_rows(setup, generations, position))).collect();
+    let mut chosen = vec![0; choices.len()];
     let mut stripe = generations[0];
     loop {
-        for (&(position, ref rows), &choice) in choices.iter().zip(&at) {
+        for (&(position, ref rows), &choice) in choices.iter().zip(&chosen) {
             stripe.put(setup, position, Some(rows[choice].row));
         }
         crashes.cases += 1;
         let found = recovered(setup, generations, &stripe);
-        for (count, is_so, what) in [
+        for (count, is_found, message) in [
             (&mut crashes.wrong, found == CrashFinding::Wrong, "something is not what it must be"),
             (&mut crashes.errors, found == CrashFinding::Error, "something cannot be read any more"),
         ] {
-            *count += u64::from(is_so);
-            if is_so && *count == 1 {
-                let rows = choices.iter().zip(&at).map(|((_, rows), &choice)| rows[choice].told.clone());
-                let lines = told.iter().cloned().chain(rows.filter(|row| !row.is_empty()));
-                crashes.stories.push(lines.chain([what.into()]).collect());
+            *count += u64::from(is_found);
+            if is_found && *count == 1 {
+                let rows = choices.iter().zip(&chosen).map(|((_, rows), &choice)| rows[choice].text.clone());
+                let lines = history.iter().cloned().chain(rows.filter(|row| !row.is_empty()));
+                crashes.stories.push(lines.chain([message.into()]).collect());
             }
         }
-        let Some(next) = (0..at.len()).find(|&index| at[index] + 1 < choices[index].1.len()) else { break };
-        at[..next].fill(0);
-        at[next] += 1;
+        let Some(next) = (0..chosen.len()).find(|&index| chosen[index] + 1 < choices[index].1.len()) else { break };
+        chosen[..next].fill(0);
+        chosen[next] += 1;
     }
 }
 
 /// A row that can be in a position after the crash.
-struct Landed {
+struct CrashRow {
     row: ModelRow,
-    told: String,
+    text: String,
 }
 
-fn landed(setup: &ModelSetup, generations: &[ModelStripe], position: StripePosition) -> Vec<Landed> {
+fn crash_rows(setup: &ModelSetup, generations: &[ModelStripe], position: StripePosition) -> Vec<CrashRow> {
     let rows: Vec<ModelRow> = generations.iter().filter_map(|stripe| stripe.row(setup, position)).collect();
-    let mut landed: Vec<Landed> = Vec::new();
+    let mut crash_rows: Vec<CrashRow> = Vec::new();
     let name = if setup.shape.is_data(position) {
         format!("D{position}")
     } else {
@@ -125,17 +125,17 @@ fn landed(setup: &ModelSetup, generations: &[ModelStripe], position: StripePosit
         (0..rows.len()).flat_map(|appendix| (0..=rows.len()).map(move |content| (appendix, content)))
     {
         let row = assembled(setup, &rows, rows.get(content), rows[appendix]);
-        if landed.iter().any(|one| one.row == row) {
+        if crash_rows.iter().any(|known| known.row == row) {
             continue;
         }
         let from = if content == rows.len() { "a mixture".into() } else { format!("of write {content}") };
-        let told = match rows.iter().all(|other| *other == rows[0]) {
+        let text = match rows.iter().all(|other| *other == rows[0]) {
             true => String::new(),
             false => format!("on disk: {name} with content {from}, appendix of write {appendix}"),
         };
-        landed.push(Landed { row, told });
+        crash_rows.push(CrashRow { row, text });
     }
-    landed
+    crash_rows
 }
 
 /// A row with one row's content, or a mixture of all, and another row's appendix.
@@ -182,12 +182,12 @@ enum CrashFinding {
 
 /// Reconciles a stripe as the volume does when it opens, and reads every chunk.
 fn recovered(setup: &ModelSetup, generations: &[ModelStripe], stripe: &ModelStripe) -> CrashFinding {
-    let mut sight = RowsSeen::default();
+    let mut seen = RowsSeen::default();
     let all = PositionSet::range(0, setup.shape.slots());
     for (position, row) in all.iter().filter_map(|position| Some((position, stripe.row(setup, position)?))) {
-        sight.insert(setup, position, row, true);
+        seen.insert(setup, position, row, true);
     }
-    let contents = contents_after(setup, &sight, reconcile(&sight.evidence(setup)));
+    let contents = contents_after(setup, &seen, reconcile(&seen.evidence(setup)));
     let is_legal = |index: usize, content: u8| {
         let mut written = generations.iter().map(|stripe| stripe.chunks[index].truth.content);
         let is_touched =
@@ -205,19 +205,19 @@ fn recovered(setup: &ModelSetup, generations: &[ModelStripe], stripe: &ModelStri
 }
 
 /// The content of each data chunk after the reconciliation; `None`: lost.
-fn contents_after(setup: &ModelSetup, sight: &RowsSeen, mut reconciliation: Reconciliation) -> [Option<u8>; DATA_MAX] {
+fn contents_after(setup: &ModelSetup, seen: &RowsSeen, mut reconciliation: Reconciliation) -> [Option<u8>; DATA_MAX] {
     let data = setup.shape.data_slots();
     let kept = data - reconciliation.rebuilt - reconciliation.lost;
     let mut contents = [None; DATA_MAX];
     for position in kept.iter() {
-        contents[position.get()] = sight.data[position.get()].map(|row| row.content);
+        contents[position.get()] = seen.data[position.get()].map(|row| row.content);
     }
     let rebuilt = reconciliation.rebuilt;
     let parities = reconciliation
         .parities
         .iter()
         .take(rebuilt.count())
-        .map(|position| sight.parities[position.get() - setup.shape.data]);
+        .map(|position| seen.parities[position.get() - setup.shape.data]);
     let parities: Vec<ParityRow> = parities.flatten().collect();
     for position in rebuilt.iter() {
         let first = parities.first().map_or([NONSENSE; DATA_MAX], |row| row.columns);
@@ -237,8 +237,8 @@ fn contents_after(setup: &ModelSetup, sight: &RowsSeen, mut reconciliation: Reco
     if !reconciliation.lost.is_empty() && !setup.scheme.has_versions() {
         // The stripe stays undecided: sound rows may be read, nothing is rebuilt.
         for position in data.iter() {
-            let is_sound = sight.status(setup, position) == RowStatus::Sound;
-            contents[position.get()] = sight.data[position.get()].map(|row| row.content).filter(|_| is_sound);
+            let is_sound = seen.status(setup, position) == RowStatus::Sound;
+            contents[position.get()] = seen.data[position.get()].map(|row| row.content).filter(|_| is_sound);
         }
     }
     contents

@@ -76,7 +76,7 @@ impl<'a> Disks<'a> {
 
     /// Reads chunks with their appendices, and appendices alone; rows that are not sound are read a second time.
     pub fn read(&self, chunks: PositionSet, appendices: PositionSet) -> RowsSeen {
-        let mut sight = RowsSeen::default();
+        let mut seen = RowsSeen::default();
         for position in (chunks | appendices).iter() {
             let Some(row) = self.stripe.row(self.setup, position) else { continue };
             let row = match self.fault {
@@ -85,13 +85,13 @@ impl<'a> Disks<'a> {
                 }
                 _ => row,
             };
-            sight.insert(self.setup, position, row, chunks.contains(position));
+            seen.insert(self.setup, position, row, chunks.contains(position));
         }
-        for position in sight.unsound(self.setup).iter() {
+        for position in seen.unsound(self.setup).iter() {
             let row = self.stripe.row(self.setup, position).expect("it was read");
-            sight.insert(self.setup, position, row, chunks.contains(position));
+            seen.insert(self.setup, position, row, chunks.contains(position));
         }
-        sight
+        seen
     }
 
     /// Reads again, without any fault.
@@ -134,8 +134,8 @@ impl<'a> Disks<'a> {
 }
 
 /// The row that results when a stray write hits this one.
-pub fn hit(setup: &ModelSetup, row: ModelRow, position: StripePosition, how: Hit) -> ModelRow {
-    match (how, row) {
+pub fn hit(setup: &ModelSetup, row: ModelRow, position: StripePosition, kind: Hit) -> ModelRow {
+    match (kind, row) {
         (Hit::Aligned, _) => foreign(setup, position, AppendixOwner::Elsewhere),
         (Hit::Tail, _) => foreign(setup, position, AppendixOwner::Nowhere),
         (Hit::Head, ModelRow::Data(row)) => plain(setup, ModelRow::Data(DataRow { content: FOREIGN, ..row })),

@@ -1,7 +1,7 @@
 //! The operations of an array on one stripe, by their plans: read, write, rebuild, scrub.
 
 use super::disks::{Disks, ModelFault, RowWrite, foreign};
-use super::repair::{KnownStripe, OperationFailure, learn, mend, sight_of_all};
+use super::repair::{KnownStripe, OperationFailure, learn, repair_stripe, rows_of_stripe};
 use super::setup::{Increment, Lists, ModelSetup};
 use super::stripe::{
     AppendixOwner, DataRow, FOREIGN, ListMark, ModelRow, ModelStripe, NONSENSE, ParityHead, ParityRow, listed,
@@ -77,15 +77,15 @@ fn read(disks: &mut Disks, wanted: PositionSet, plan: StripePlan) -> Result<(), 
 fn rebuild(disks: &mut Disks, position: StripePosition) -> Result<(), OperationFailure> {
     let blank = foreign(disks.setup, position, AppendixOwner::Nowhere);
     disks.stripe.put(disks.setup, position, Some(blank));
-    let sight = sight_of_all(disks, false);
-    mend(disks, sight, PositionSet::one(position)).map(|_| ())
+    let seen = rows_of_stripe(disks, false);
+    repair_stripe(disks, seen, PositionSet::one(position)).map(|_| ())
 }
 
 fn scrub(disks: &mut Disks) -> Result<(), OperationFailure> {
-    let sight = sight_of_all(disks, false);
-    match sight.trusted(disks.setup) {
+    let seen = rows_of_stripe(disks, false);
+    match seen.trusted(disks.setup) {
         Some(_) => Ok(()),
-        None => mend(disks, sight_of_all(disks, true), PositionSet::NONE).map(|_| ()),
+        None => repair_stripe(disks, rows_of_stripe(disks, true), PositionSet::NONE).map(|_| ()),
     }
 }
 

@@ -57,20 +57,20 @@ pub fn learn(
     appendices: PositionSet,
     needed: PositionSet,
 ) -> Result<KnownStripe, OperationFailure> {
-    let sight = disks.read(chunks, appendices);
-    let Some(compared) = sight.trusted(disks.setup) else {
-        return mend(disks, sight_of_all(disks, true), PositionSet::NONE);
+    let seen = disks.read(chunks, appendices);
+    let Some(compared) = seen.trusted(disks.setup) else {
+        return repair_stripe(disks, rows_of_stripe(disks, true), PositionSet::NONE);
     };
-    let mut known = KnownStripe { compared, ..KnownStripe::new(disks.setup, &sight) };
-    match known.decode(disks.setup, needed, sight.whole, Lists::One) {
+    let mut known = KnownStripe { compared, ..KnownStripe::new(disks.setup, &seen) };
+    match known.decode(disks.setup, needed, seen.whole, Lists::One) {
         Reconstruction::Right => Ok(known),
-        Reconstruction::Differs => mend(disks, sight_of_all(disks, true), PositionSet::NONE),
+        Reconstruction::Differs => repair_stripe(disks, rows_of_stripe(disks, true), PositionSet::NONE),
         Reconstruction::TooFew => Err(OperationFailure::Unplanned),
     }
 }
 
 /// Reads all rows that are there: again without a fault, or for the first time.
-pub fn sight_of_all(disks: &Disks, is_again: bool) -> RowsSeen {
+pub fn rows_of_stripe(disks: &Disks, is_again: bool) -> RowsSeen {
     let all = PositionSet::range(0, disks.setup.shape.slots());
     if is_again { disks.read_again(all) } else { disks.read(all, PositionSet::NONE) }
 }
@@ -79,26 +79,30 @@ pub fn sight_of_all(disks: &Disks, is_again: bool) -> RowsSeen {
 ///
 /// # Errors
 /// When a chunk is lost.
-pub fn mend(disks: &mut Disks, mut sight: RowsSeen, without: PositionSet) -> Result<KnownStripe, OperationFailure> {
+pub fn repair_stripe(
+    disks: &mut Disks,
+    mut seen: RowsSeen,
+    without: PositionSet,
+) -> Result<KnownStripe, OperationFailure> {
     let setup = disks.setup;
     for position in without.iter() {
         match setup.shape.parity_index(position) {
-            None => sight.data[position.get()] = None,
-            Some(parity) => sight.parities[parity] = None,
+            None => seen.data[position.get()] = None,
+            Some(parity) => seen.parities[parity] = None,
         }
-        sight.whole.remove(position);
+        seen.whole.remove(position);
     }
-    let mut evidence = sight.evidence(setup);
+    let mut evidence = seen.evidence(setup);
     if setup.lists == Lists::One {
         let first = evidence.lists().map(|(position, _)| position).find(|&position| evidence.rows[position].is_sound());
-        let others = setup.shape.parity_slots().iter().filter(|&position| Some(position) != first);
-        others.for_each(|position| evidence.rows[position].list = None);
+        let other_lists = setup.shape.parity_slots().iter().filter(|&position| Some(position) != first);
+        other_lists.for_each(|position| evidence.rows[position].list = None);
     }
     let diagnosis = judge(&evidence);
     if !diagnosis.lost.is_empty() {
         return Err(OperationFailure::Error);
     }
-    let mut known = KnownStripe::new(setup, &sight);
+    let mut known = KnownStripe::new(setup, &seen);
     for position in (diagnosis.erased & setup.shape.data_slots()).iter() {
         known.contents[position.get()] = None;
     }
@@ -111,8 +115,8 @@ pub fn mend(disks: &mut Disks, mut sight: RowsSeen, without: PositionSet) -> Res
         return Err(OperationFailure::Error);
     };
     known.complete(setup, usable);
-    let there = PositionSet::range(0, setup.shape.slots()) - disks.stripe.missing(setup);
-    for position in (diagnosis.erased & there).iter() {
+    let present = PositionSet::range(0, setup.shape.slots()) - disks.stripe.missing(setup);
+    for position in (diagnosis.erased & present).iter() {
         disks.write(position, known.row(setup, position));
         if let Some(chunk) = disks.stripe.chunks[..setup.shape.data].get_mut(position.get()) {
             chunk.is_read = false;
@@ -122,20 +126,20 @@ pub fn mend(disks: &mut Disks, mut sight: RowsSeen, without: PositionSet) -> Res
 }
 
 impl KnownStripe {
-    fn new(setup: &ModelSetup, sight: &RowsSeen) -> KnownStripe {
+    fn new(setup: &ModelSetup, seen: &RowsSeen) -> KnownStripe {
         let mut known = KnownStripe::default();
         for index in 0..setup.shape.data {
-            let row = sight.data[index];
-            let lists = sight.parities.iter().flatten().map(|row| row.list[index]);
+            let row = seen.data[index];
+            let lists = seen.parities.iter().flatten().map(|row| row.list[index]);
             let newest = lists.max_by_key(|mark| mark.version);
-            known.contents[index] = row.filter(|_| sight.whole.contains(StripePosition(index))).map(|row| row.content);
+            known.contents[index] = row.filter(|_| seen.whole.contains(StripePosition(index))).map(|row| row.content);
             known.versions[index] = row.map(|row| row.version).or(newest.map(|mark| mark.version));
             known.sealed[index] = row.map(|row| row.sealed);
             known.neighbours[index] = row.map(|row| row.neighbour);
             known.sums[index] = newest.map(|mark| mark.content).filter(|_| setup.scheme.lists_sums());
         }
-        for (parity, row) in sight.parities.iter().enumerate() {
-            known.parities[parity] = row.filter(|_| sight.whole.contains(setup.shape.parity_position(parity)));
+        for (parity, row) in seen.parities.iter().enumerate() {
+            known.parities[parity] = row.filter(|_| seen.whole.contains(setup.shape.parity_position(parity)));
         }
         known
     }
@@ -158,9 +162,9 @@ impl KnownStripe {
         let belongs = |row: &ParityRow| {
             (0..setup.shape.data).all(|index| row.columns[index] == self.contents[index].unwrap_or(first[index]))
         };
-        let is_sense = used.iter().all(belongs);
+        let all_agree = used.iter().all(belongs);
         for index in unknown {
-            let content = if is_sense { first[index] } else { NONSENSE };
+            let content = if all_agree { first[index] } else { NONSENSE };
             if self.sums[index].is_some_and(|sum| sum != content) {
                 return Reconstruction::Differs;
             }

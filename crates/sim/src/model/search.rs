@@ -4,7 +4,7 @@ use super::repair::OperationFailure;
 use super::setup::ModelSetup;
 use super::step::{ModelStep, steps};
 use super::stripe::{ModelStripe, Order};
-use super::tell::tell;
+use super::tell::describe;
 use std::collections::HashMap;
 
 /// The result of a search.
@@ -99,18 +99,18 @@ fn story(
     last: ModelStep,
     failure: OperationFailure,
 ) -> Vec<String> {
-    let mut way = vec![from];
-    while reached[way[way.len() - 1]].step.is_some() {
-        way.push(reached[way[way.len() - 1]].from);
+    let mut path = vec![from];
+    while reached[path[path.len() - 1]].step.is_some() {
+        path.push(reached[path[path.len() - 1]].from);
     }
     let mut names: Order = std::array::from_fn(|index| index as u8);
     let mut lines = Vec::new();
-    for &at in way.iter().rev() {
-        if let Some(step) = reached[at].step {
-            lines.push(tell(setup, &names, step, Ok(())));
+    for &state in path.iter().rev() {
+        if let Some(step) = reached[state].step {
+            lines.push(describe(setup, &names, step, Ok(())));
         }
-        names = reached[at].order.map(|before| names[before as usize]);
+        names = reached[state].order.map(|before| names[before as usize]);
     }
-    lines.push(tell(setup, &names, last, Err(failure)));
+    lines.push(describe(setup, &names, last, Err(failure)));
     lines
 }

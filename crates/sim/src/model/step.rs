@@ -36,8 +36,8 @@ pub struct StepResult {
 pub fn steps(setup: &ModelSetup, stripe: &ModelStripe, mut visit: impl FnMut(StepResult)) {
     let (missing, wrong) = (stripe.missing(setup), stripe.wrong(setup));
     for position in (PositionSet::range(0, setup.shape.slots()) - missing).iter() {
-        let spared = usize::from(!(wrong - PositionSet::one(position)).is_empty());
-        if missing.count() + 1 + spared <= setup.shape.parity {
+        let reserved = usize::from(!(wrong - PositionSet::one(position)).is_empty());
+        if missing.count() + 1 + reserved <= setup.shape.parity {
             let mut after = *stripe;
             after.put(setup, position, None);
             if setup.shape.is_data(position) {
@@ -46,11 +46,11 @@ pub fn steps(setup: &ModelSetup, stripe: &ModelStripe, mut visit: impl FnMut(Ste
             visit(StepResult { step: ModelStep::Fail(position), stripe: after, answer: Ok(()) });
         }
         if is_within(setup, wrong, position, missing) {
-            for how in [Hit::Aligned, Hit::Head, Hit::Tail] {
+            for kind in [Hit::Aligned, Hit::Head, Hit::Tail] {
                 let mut after = *stripe;
                 let row = stripe.row(setup, position).expect("it is there");
-                after.put(setup, position, Some(hit(setup, row, position, how)));
-                visit(StepResult { step: ModelStep::Stray(position, how), stripe: after, answer: Ok(()) });
+                after.put(setup, position, Some(hit(setup, row, position, kind)));
+                visit(StepResult { step: ModelStep::Stray(position, kind), stripe: after, answer: Ok(()) });
             }
         }
     }
@@ -87,13 +87,13 @@ fn faults(setup: &ModelSetup, before: &ModelStripe, op: ModelOp, done: &Operatio
             faults.push(ModelFault::Write { nth, position, damage: WriteDamage::Lost });
             // A sector is written or not, so an appendix alone cannot be torn. If rows check themselves, both ways of
             // tearing are equivalent.
-            let ways =
+            let damages =
                 [WriteDamage::Torn, WriteDamage::TornAtAppendix].into_iter().take(match setup.scheme.checks_itself() {
                     _ if written.is_appendix => 0,
                     true => 1,
                     false => 2,
                 });
-            faults.extend(ways.map(|damage| ModelFault::Write { nth, position, damage }));
+            faults.extend(damages.map(|damage| ModelFault::Write { nth, position, damage }));
         }
     }
     faults
@@ -139,13 +139,13 @@ pub fn writes(setup: &ModelSetup, state: StripeState) -> Vec<(PositionSet, bool,
     let mut writes = Vec::new();
     for (touched, is_partial) in subsets(setup.shape.data).flat_map(|touched| [(touched, false), (touched, true)]) {
         let partial = if is_partial { touched } else { PositionSet::NONE };
-        let mut ways = vec![plan(setup.scheme, setup.shape, Want::Write { touched, partial }, state)];
+        let mut plans = vec![plan(setup.scheme, setup.shape, Want::Write { touched, partial }, state)];
         if setup.every_mode {
-            ways.extend([modify(setup, touched, state), reconstruct(setup, touched, partial, state)]);
+            plans.extend([modify(setup, touched, state), reconstruct(setup, touched, partial, state)]);
         }
         // A read-modify-write reads the old contents in any case.
-        let ways = ways.into_iter().flatten().filter(|plan| !is_partial || plan.mode != PlanMode::ReadModifyWrite);
-        for plan in ways {
+        let plans = plans.into_iter().flatten().filter(|plan| !is_partial || plan.mode != PlanMode::ReadModifyWrite);
+        for plan in plans {
             if !writes.contains(&(touched, is_partial, plan)) {
                 writes.push((touched, is_partial, plan));
             }

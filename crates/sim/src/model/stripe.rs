@@ -203,10 +203,10 @@ impl ModelStripe {
     /// All contents that are stored or recorded anywhere for a data chunk, the right one first.
     fn contents(&self, setup: &ModelSetup, index: usize) -> impl Iterator<Item = u8> {
         let (chunk, buddy) = (self.chunks[index], self.chunks[(index + 1) % setup.shape.data]);
-        let own = chunk.row.into_iter().flat_map(|row| [row.content, row.sealed]);
+        let in_row = chunk.row.into_iter().flat_map(|row| [row.content, row.sealed]);
         let copy = buddy.row.filter(|_| setup.has_buddies()).map(|row| row.neighbour);
         let listed = chunk.lists.into_iter().map(|mark| mark.content);
-        std::iter::once(chunk.truth.content).chain(own).chain(copy).chain(chunk.columns).chain(listed)
+        std::iter::once(chunk.truth.content).chain(in_row).chain(copy).chain(chunk.columns).chain(listed)
     }
 
     /// A content that this chunk never had, as far as any trace of it is left.
@@ -232,10 +232,10 @@ impl ModelStripe {
         let mut order: Order = std::array::from_fn(|index| index as u8);
         if setup.has_buddies() {
             // The neighbours form a ring.
-            let turned = |by: usize, index: usize| (index + by) % data;
-            let key = |by: usize| (0..data).map(move |index| self.chunks[turned(by, index)]);
+            let rotated = |by: usize, index: usize| (index + by) % data;
+            let key = |by: usize| (0..data).map(move |index| self.chunks[rotated(by, index)]);
             let best = (1..data).fold(0, |best, by| if key(by).lt(key(best)) { by } else { best });
-            (0..data).for_each(|index| order[index] = turned(best, index) as u8);
+            (0..data).for_each(|index| order[index] = rotated(best, index) as u8);
         } else {
             order[..data].sort_by_key(|&index| self.chunks[index as usize]);
         }
@@ -326,9 +326,9 @@ impl ModelStripe {
 impl ModelChunk {
     /// All versions that are recorded for it; zero is none.
     fn versions(&mut self) -> impl Iterator<Item = &mut u8> {
-        let own = self.row.iter_mut().map(|row| &mut row.version);
+        let in_row = self.row.iter_mut().map(|row| &mut row.version);
         let listed = self.lists.iter_mut().map(|mark| &mut mark.version);
-        std::iter::once(&mut self.truth.version).chain(own).chain(listed).filter(|version| **version != 0)
+        std::iter::once(&mut self.truth.version).chain(in_row).chain(listed).filter(|version| **version != 0)
     }
 }
 

@@ -134,17 +134,17 @@ pub struct TableOne {
 
 /// Breaks rows in every way, and records which checks find it.
 pub fn table_one() -> TableOne {
-    let bench = StripeFixture::new();
+    let fixture = StripeFixture::new();
     let primitives = Primitive::ALL.map(|primitive| {
         SilentCorruption::ALL
-            .map(|kind| bench.broken(kind, DATA_VICTIM).iter().all(|row| bench.is_noticed(primitive, row)))
+            .map(|kind| fixture.broken(kind, DATA_VICTIM).iter().all(|row| fixture.is_noticed(primitive, row)))
     });
     let rows = Scheme::ALL.into_iter().flat_map(|scheme| [(scheme, false), (scheme, true)]);
     let schemes = rows.map(|(scheme, is_parity)| {
         let victim = if is_parity { PARITY_VICTIM } else { DATA_VICTIM };
         let worst = |kind: SilentCorruption| {
-            let broken = bench.broken(kind, victim);
-            broken.iter().map(|row| bench.found(scheme, victim, row)).min().expect("a kind has a variant")
+            let broken = fixture.broken(kind, victim);
+            broken.iter().map(|row| fixture.found(scheme, victim, row)).min().expect("a kind has a variant")
         };
         SchemeRow { scheme, is_parity, found: SilentCorruption::ALL.map(worst) }
     });
@@ -244,7 +244,7 @@ impl StripeFixture {
                 let list = listed(position, if position == victim { row } else { &self.now[position.get()] });
                 seen.list = (!SHAPE.is_data(position) && scheme.has_appendix()).then_some(list.1);
             }
-            without(scheme, seen)
+            clear_unkept(scheme, seen)
         });
         let evidence = Evidence { scheme, shape: SHAPE, rows: rows.collect() };
         if is_consistent(&evidence, PositionSet::range(0, SHAPE.slots())) {
@@ -259,7 +259,7 @@ impl StripeFixture {
 }
 
 /// Clears what the scheme does not keep.
-fn without(scheme: Scheme, mut seen: RowSeen) -> RowSeen {
+fn clear_unkept(scheme: Scheme, mut seen: RowSeen) -> RowSeen {
     let entries = std::iter::once(&mut seen.entry).chain(seen.list.iter_mut().flatten());
     for entry in entries {
         if !scheme.has_versions() {

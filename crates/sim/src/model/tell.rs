@@ -11,29 +11,29 @@ use scrubjay_core::position_set::PositionSet;
 use scrubjay_core::volume::plan::{PlanMode, StripePlan};
 
 /// Describes one step and its failure in a line; `names` gives each chunk's name in the first state.
-pub fn tell(setup: &ModelSetup, names: &Order, step: ModelStep, answer: Result<(), OperationFailure>) -> String {
-    let teller = Teller { setup, names };
-    let came = match answer {
+pub fn describe(setup: &ModelSetup, names: &Order, step: ModelStep, answer: Result<(), OperationFailure>) -> String {
+    let describer = StepDescriber { setup, names };
+    let failure = match answer {
         Ok(()) => String::new(),
-        Err(OperationFailure::Wrong(index)) => format!(": WRONG CONTENT of {}", teller.slot(index)),
+        Err(OperationFailure::Wrong(index)) => format!(": WRONG CONTENT of {}", describer.slot(index)),
         Err(OperationFailure::Error) => ": ERROR".into(),
         Err(OperationFailure::Unplanned) => ": the plan does not give what is needed".into(),
     };
-    teller.step(step) + &came
+    describer.step(step) + &failure
 }
 
 /// Describes a write and its plan.
-pub fn told_write(setup: &ModelSetup, touched: PositionSet, plan: StripePlan) -> String {
+pub fn describe_write(setup: &ModelSetup, touched: PositionSet, plan: StripePlan) -> String {
     let names = std::array::from_fn(|index| index as u8);
-    Teller { setup, names: &names }.op(ModelOp::Write { touched, is_partial: false, is_older: false, plan })
+    StepDescriber { setup, names: &names }.op(ModelOp::Write { touched, is_partial: false, is_older: false, plan })
 }
 
-struct Teller<'a> {
+struct StepDescriber<'a> {
     setup: &'a ModelSetup,
     names: &'a Order,
 }
 
-impl Teller<'_> {
+impl StepDescriber<'_> {
     fn slot(&self, position: StripePosition) -> String {
         match self.setup.shape.parity_index(position) {
             None => format!("D{}", self.names[position.get()]),

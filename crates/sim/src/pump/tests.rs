@@ -83,33 +83,33 @@ fn one_verify(foreground: &[(u64, u64)]) -> RunReport {
 
 #[test]
 fn one_request_three_milliseconds_into_a_ten_millisecond_verify_loses_seven() {
-    let told = one_verify(&[(3, 2)]).foreground;
-    assert_eq!((told.requests, told.collisions, told.delayed), (1, 1, 1));
-    assert_eq!((told.slowdown_max, told.slowdown_total), (Nanos(7 * MS), Nanos(7 * MS)));
-    assert_eq!((told.response_total, told.idle_intervals, told.idle_total), (Nanos(2 * MS), 1, Nanos(3 * MS)));
+    let figures = one_verify(&[(3, 2)]).foreground;
+    assert_eq!((figures.requests, figures.collisions, figures.delayed), (1, 1, 1));
+    assert_eq!((figures.slowdown_max, figures.slowdown_total), (Nanos(7 * MS), Nanos(7 * MS)));
+    assert_eq!((figures.response_total, figures.idle_intervals, figures.idle_total), (Nanos(2 * MS), 1, Nanos(3 * MS)));
 }
 
 #[test]
-fn the_one_queued_behind_it_loses_as_much() {
+fn a_request_queued_behind_a_delayed_one_loses_as_much() {
     // Alone: 3..5 and 5..7 (queued). With the verification: 10..12 and 12..14.
-    let told = one_verify(&[(3, 2), (4, 2)]);
-    assert_eq!(told.foreground.slowdown_total, Nanos(14 * MS));
-    assert_eq!((told.foreground.collisions, told.foreground.delayed, told.scrub.ops_hit), (2, 2, 1));
-    assert!((told.foreground.slowdown_mean_seconds() - 0.007).abs() < 1e-12);
-    assert!((told.foreground.response_mean_seconds() - 0.0025).abs() < 1e-12);
+    let report = one_verify(&[(3, 2), (4, 2)]);
+    assert_eq!(report.foreground.slowdown_total, Nanos(14 * MS));
+    assert_eq!((report.foreground.collisions, report.foreground.delayed, report.scrub.ops_hit), (2, 2, 1));
+    assert!((report.foreground.slowdown_mean_seconds() - 0.007).abs() < 1e-12);
+    assert!((report.foreground.response_mean_seconds() - 0.0025).abs() < 1e-12);
 }
 
 #[test]
-fn requests_after_the_end_count_while_they_feel_the_scrub() {
+fn requests_after_the_end_count_while_the_scrub_delays_them() {
     // Alone: 3..7, 11..12, 12..13, 20..21. With the verification: 10..14, 14..15, 15..16, 20..21: 7 + 3 + 3 ms. The
     // last request is not delayed, and is no part of the run.
-    let told = one_verify(&[(3, 4), (11, 1), (12, 1), (20, 1)]).foreground;
-    assert_eq!((told.requests, told.collisions, told.delayed), (3, 1, 3));
-    assert_eq!((told.slowdown_total, told.slowdown_max), (Nanos(13 * MS), Nanos(7 * MS)));
+    let figures = one_verify(&[(3, 4), (11, 1), (12, 1), (20, 1)]).foreground;
+    assert_eq!((figures.requests, figures.collisions, figures.delayed), (3, 1, 3));
+    assert_eq!((figures.slowdown_total, figures.slowdown_max), (Nanos(13 * MS), Nanos(7 * MS)));
 }
 
 #[test]
-fn who_comes_when_the_verify_ends_or_begins_is_told_apart() {
+fn a_request_that_arrives_as_a_verify_ends_or_begins_is_not_delayed() {
     assert_eq!(one_verify(&[(10, 1)]).foreground.delayed, 0);
     // At the same instant the foreground goes first, and a scrubber that sees it waits.
     let run = SimulatedPump::new(slow_disk(1), requests(&[(0, 2)])).sight(ForegroundSight::Live).run(&mut Plain::new(
@@ -121,7 +121,7 @@ fn who_comes_when_the_verify_ends_or_begins_is_told_apart() {
 }
 
 #[test]
-fn a_recording_tells_the_run_in_order() {
+fn a_recording_lists_the_run_in_order() {
     let pump = SimulatedPump::new(slow_disk(2).with_errors([SectorRange::at(1, 1)]), requests(&[(3, 2)]));
     let run = pump.sight(ForegroundSight::Live).recorded().run(&mut Plain::new(2, 1, Nanos(MS)));
     let text = "told 0 tick\n\
@@ -142,7 +142,7 @@ fn a_recording_tells_the_run_in_order() {
 }
 
 #[test]
-fn a_pump_that_looks_now_and_then_tells_late_but_with_the_true_times() {
+fn a_drained_foreground_is_reported_late_but_with_its_true_times() {
     let pump = SimulatedPump::new(slow_disk(1), requests(&[(3, 2), (250, 2)]))
         .sight(ForegroundSight::Drained { period: Nanos(100 * MS) });
     let run = pump.recorded().run(&mut Plain::new(1, 1, Nanos(300 * MS)));
@@ -172,8 +172,8 @@ fn time_up_and_stuck_are_ends_too() {
     assert_eq!((report.foreground.requests, report.foreground.collisions), (3, 3));
     assert_eq!(report.foreground.slowdown_total, Nanos((7 + 8 + 7) * MS));
 
-    let mut deaf = Plain { outstanding: 1, ..Plain::new(1, 1, Nanos::ZERO) };
-    assert_eq!(SimulatedPump::new(slow_disk(1), []).run(&mut deaf).report.end, RunEnd::Stuck);
+    let mut stuck = Plain { outstanding: 1, ..Plain::new(1, 1, Nanos::ZERO) };
+    assert_eq!(SimulatedPump::new(slow_disk(1), []).run(&mut stuck).report.end, RunEnd::Stuck);
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn a_machine_that_spins_is_stopped() {
 /// Mean response times of one server with Poisson arrivals, against the formulas of Pollaczek and Khinchine: M/M/1
 /// s/(1-r), M/D/1 s(1 + r/(2(1-r))).
 #[test]
-fn the_queue_is_the_one_of_the_textbook() {
+fn mean_response_times_are_those_of_queueing_theory() {
     let (gap, service) = (Nanos(10 * MS), Nanos(6 * MS));
     let mean = |span| {
         // This scrubber never gets its turn: its first request would come after the end.
@@ -226,7 +226,8 @@ fn slowdowns_are_the_difference_of_two_runs() {
     let run = pump.until(foreground[19_999].at + Nanos(1)).recorded().run(&mut scrubber);
 
     // Feeds both streams by their own times into two servers that only this test uses.
-    let mut queue: Vec<(Nanos, u8, Nanos)> = foreground.iter().map(|one| (one.at, 0, one.service)).collect();
+    let mut queue: Vec<(Nanos, u8, Nanos)> =
+        foreground.iter().map(|request| (request.at, 0, request.service)).collect();
     let verify = |range: SectorRange| ServiceModel::default().service(range.bytes());
     queue.extend(run.recording.ops().map(|(now, Op::Verify { range, .. })| (now, 1, verify(range))));
     queue.sort();
@@ -240,9 +241,9 @@ fn slowdowns_are_the_difference_of_two_runs() {
             max = max.max(slowdown.0);
         }
     }
-    let told = run.report.foreground;
-    assert_eq!((told.requests, told.slowdown_total.0, told.slowdown_max.0), (20_000, total, max));
-    assert!(told.delayed > told.collisions && told.collisions >= run.report.scrub.ops_hit);
+    let figures = run.report.foreground;
+    assert_eq!((figures.requests, figures.slowdown_total.0, figures.slowdown_max.0), (20_000, total, max));
+    assert!(figures.delayed > figures.collisions && figures.collisions >= run.report.scrub.ops_hit);
     assert!(run.report.scrub.ops_hit > 100);
     // A scrubber that waits for idleness has one verification at the disk, so it delays no request by more than that.
     assert!(max <= verify(SectorRange::at(0, Bytes::mib(1).sectors())).0, "{max}");
@@ -274,7 +275,7 @@ fn the_same_seed_gives_the_same_recording_and_a_replay_gives_it_again() {
 }
 
 #[test]
-fn throughput_is_what_the_disk_can_do_when_nobody_else_is_there() {
+fn without_a_foreground_the_throughput_is_that_of_the_disk() {
     let disk = SimulatedDisk::new(8 << 20, ServiceModel::default());
     let report = SimulatedPump::new(disk, []).run(&mut Plain::new(8 << 20, 2048, Nanos::ZERO)).report;
     let each = 14.77e-3;
