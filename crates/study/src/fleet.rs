@@ -47,21 +47,22 @@ pub fn page(rows: &[FleetRow]) -> Page {
         exhibits.push(Exhibit::Table(refused(&without)));
     }
     let requests: u64 = rows.iter().map(|row| row.requests).sum();
-    let told = format!(
+    let summary = format!(
         "{} devices tuned, from {} requests; {} without an answer",
         count(tuned.len() as f64),
         count(requests as f64),
         count(without.len() as f64)
     );
-    Page { title: "A fleet's scrubs".into(), paragraphs: vec![told], exhibits }
+    Page { title: "A fleet's scrubs".into(), paragraphs: vec![summary], exhibits }
 }
 
 /// The distribution of what devices read within each goal.
 fn reads(tuned: &[&FleetRow], goals: &[f64]) -> Figure {
     let series = goals.iter().map(|goal| {
-        let of: Vec<f64> =
+        let of_goal: Vec<f64> =
             tuned.iter().filter(|row| row.goal_seconds == Some(*goal)).filter_map(|row| row.reads).collect();
-        let points = of.iter().enumerate().map(|(index, reads)| (reads / 1e6, (index + 1) as f64 / of.len() as f64));
+        let points =
+            of_goal.iter().enumerate().map(|(index, reads)| (reads / 1e6, (index + 1) as f64 / of_goal.len() as f64));
         Series::new(format!("goal {}", duration(*goal)), Style::Line, points)
     });
     Figure {
@@ -77,19 +78,19 @@ fn reads(tuned: &[&FleetRow], goals: &[f64]) -> Figure {
 /// The cost and the yield of each goal.
 fn costs(tuned: &[&FleetRow], goals: &[f64]) -> Table {
     let rows = goals.iter().map(|goal| {
-        let of: Vec<&FleetRow> = tuned.iter().filter(|row| row.goal_seconds == Some(*goal)).copied().collect();
-        let shares: Vec<f64> = of.iter().filter_map(|row| Some(row.reads? / row.alone?)).collect();
-        let slowdowns: Vec<f64> = of.iter().filter_map(|row| row.slowdown_seconds).collect();
+        let of_goal: Vec<&FleetRow> = tuned.iter().filter(|row| row.goal_seconds == Some(*goal)).copied().collect();
+        let shares: Vec<f64> = of_goal.iter().filter_map(|row| Some(row.reads? / row.alone?)).collect();
+        let slowdowns: Vec<f64> = of_goal.iter().filter_map(|row| row.slowdown_seconds).collect();
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
         vec![
             duration(*goal),
-            count(of.len() as f64),
-            rate(quantile(&of, 0.05)),
-            rate(quantile(&of, 0.5)),
-            rate(quantile(&of, 0.95)),
+            count(of_goal.len() as f64),
+            rate(quantile(&of_goal, 0.05)),
+            rate(quantile(&of_goal, 0.5)),
+            rate(quantile(&of_goal, 0.95)),
             percent(mean(&shares)),
             duration(mean(&slowdowns)),
-            terabytes(quantile(&of, 0.05)),
+            terabytes(quantile(&of_goal, 0.05)),
         ]
     });
     Table {

@@ -19,7 +19,7 @@ const RISE_MIN: f64 = 2.0;
 /// Means within a tenth of each other (factor) are called alike.
 const ALIKE: f64 = 1.1;
 /// The number of traces that a caption describes, at most; the curves show all.
-const TOLD_MAX: usize = 4;
+const SHOWN_MAX: usize = 4;
 
 /// A trace under study.
 #[derive(Clone, Debug)]
@@ -38,7 +38,7 @@ pub fn page(studies: &[IdleStudy]) -> Page {
     Page {
         title: "Idle intervals".into(),
         paragraphs: vec![
-            told(studies, |idleness| match idleness.after(0.1) {
+            describe(studies, |idleness| match idleness.after(0.1) {
                 Some(tenth) => format!(
                     "a scrub that waits 100 ms before it reads still has {} of the idle time; \"scrubjay tune\" finds the best wait",
                     percent(tenth.usable)
@@ -49,7 +49,7 @@ pub fn page(studies: &[IdleStudy]) -> Page {
             "An idle interval lasts from the completion of all requests that came so far to the next arrival; only \
              intervals longer than zero count."
                 .into(),
-            told(studies, |idleness| {
+            describe(studies, |idleness| {
                 let moments = idleness.moments;
                 let share = if idleness.span > 0.0 { moments.sum / idleness.span } else { 0.0 };
                 format!(
@@ -65,7 +65,7 @@ pub fn page(studies: &[IdleStudy]) -> Page {
 }
 
 fn survival(studies: &[IdleStudy]) -> Figure {
-    let told = told(studies, |idleness| match (idleness.after(0.1), idleness.after(1.0)) {
+    let text = describe(studies, |idleness| match (idleness.after(0.1), idleness.after(1.0)) {
         (Some(tenth), Some(second)) if second.threshold > 0.5 => {
             let (tenth, second) = (percent(tenth.survival), percent(second.survival));
             format!("{tenth} of the intervals are longer than 100 ms, {second} longer than 1 s")
@@ -75,7 +75,7 @@ fn survival(studies: &[IdleStudy]) -> Figure {
     Figure {
         name: "idle-survival".into(),
         title: "How many intervals are longer".into(),
-        caption: told,
+        caption: text,
         x: Axis::log("x (s)"),
         y: Axis::log("share of the intervals longer than x"),
         series: waits(studies, |waited| Some(waited.survival)),
@@ -87,7 +87,7 @@ fn hazard(studies: &[IdleStudy]) -> Figure {
     Figure {
         name: "idle-hazard".into(),
         title: "Hazard rate".into(),
-        caption: told(studies, hazard_told),
+        caption: describe(studies, hazard_text),
         x: Axis::log("idle for x (s)"),
         y: Axis::log("chance to end within the next second (per s)"),
         series: curves(studies, Style::Line, points),
@@ -95,20 +95,21 @@ fn hazard(studies: &[IdleStudy]) -> Figure {
 }
 
 /// Whether the hazard falls, from where to where, and where it does not.
-fn hazard_told(idleness: &Idleness) -> String {
+fn hazard_text(idleness: &Idleness) -> String {
     let bins: Vec<_> = idleness.hazard.iter().filter(|bin| bin.from >= HAZARD_FROM * 0.999).collect();
     let (Some(slope), [first, .., last]) = (idleness.hazard_slope(HAZARD_FROM), &bins[..]) else {
         return "too few intervals are longer than 1 ms to tell the hazard".into();
     };
-    let how = match slope {
+    let trend = match slope {
         slope if slope < -SLOPE_MIN => "falls",
         slope if slope > SLOPE_MIN => "rises",
         _ => "is flat",
     };
     let (from, to) = (significant(first.rate), significant(last.rate));
     let (begin, end) = (duration(first.middle()), duration(last.middle()));
-    let mut text =
-        format!("from 1 ms on the hazard {how} (slope {slope:.2}): {from} per second after {begin}, {to} after {end}");
+    let mut text = format!(
+        "from 1 ms on the hazard {trend} (slope {slope:.2}): {from} per second after {begin}, {to} after {end}"
+    );
     let (mut lowest, mut rise, mut place) = (f64::INFINITY, 0.0, 0.0);
     for bin in &bins {
         if bin.rate / lowest > rise {
@@ -116,7 +117,7 @@ fn hazard_told(idleness: &Idleness) -> String {
         }
         lowest = lowest.min(bin.rate);
     }
-    if how == "falls" && rise > RISE_MIN {
+    if trend == "falls" && rise > RISE_MIN {
         text += &format!("; but about {} it is {} times as high as before", duration(place), significant(rise));
     }
     text
@@ -126,7 +127,9 @@ fn residual_mean(studies: &[IdleStudy]) -> Figure {
     Figure {
         name: "idle-residual-mean".into(),
         title: "How much longer it lasts, in the mean".into(),
-        caption: told(studies, |idleness| residual_told(idleness, "the mean rest of an interval", |w| w.residual_mean)),
+        caption: describe(studies, |idleness| {
+            residual_text(idleness, "the mean rest of an interval", |w| w.residual_mean)
+        }),
         x: Axis::log("idle for x (s)"),
         y: Axis::log("mean idle time left (s)"),
         series: waits(studies, |waited| waited.residual_mean),
@@ -134,13 +137,13 @@ fn residual_mean(studies: &[IdleStudy]) -> Figure {
 }
 
 fn residual_p1(studies: &[IdleStudy]) -> Figure {
-    let told = told(studies, |idleness| {
-        residual_told(idleness, "what 99 of 100 intervals still last", |waited| waited.residual_p1)
+    let text = describe(studies, |idleness| {
+        residual_text(idleness, "what 99 of 100 intervals still last", |waited| waited.residual_p1)
     });
     Figure {
         name: "idle-residual-p1".into(),
         title: "How much longer 99 of 100 last".into(),
-        caption: told,
+        caption: text,
         x: Axis::log("idle for x (s)"),
         y: Axis::log("1st percentile of the idle time left (s)"),
         series: waits(studies, |waited| waited.residual_p1),
@@ -148,15 +151,15 @@ fn residual_p1(studies: &[IdleStudy]) -> Figure {
 }
 
 /// Whether the remaining idle time grows from one wait to the next, and its values.
-fn residual_told(idleness: &Idleness, what: &str, of: fn(&Waited) -> Option<f64>) -> String {
+fn residual_text(idleness: &Idleness, quantity: &str, value_of: fn(&Waited) -> Option<f64>) -> String {
     let values: Vec<(f64, f64)> =
-        WAITS.iter().filter_map(|&wait| Some((wait, of(exactly(idleness, wait)?)?))).collect();
+        WAITS.iter().filter_map(|&wait| Some((wait, value_of(exactly(idleness, wait)?)?))).collect();
     let [(_, first), .., (_, last)] = values[..] else {
-        return format!("too few intervals to tell {what}");
+        return format!("too few intervals to tell {quantity}");
     };
     let falls = values.windows(2).any(|pair| pair[1].1 < pair[0].1 / ALIKE);
     let rises = values.windows(2).any(|pair| pair[1].1 > pair[0].1 * ALIKE);
-    let how = match last / first {
+    let trend = match last / first {
         ratio if ratio > ALIKE && falls => "grows, though not steadily,",
         ratio if ratio < 1.0 / ALIKE && rises => "shrinks, though not steadily,",
         ratio if ratio > ALIKE => "grows",
@@ -166,11 +169,11 @@ fn residual_told(idleness: &Idleness, what: &str, of: fn(&Waited) -> Option<f64>
     };
     let list: Vec<String> =
         values.iter().map(|&(wait, value)| format!("{} {}", duration(value), after(wait))).collect();
-    format!("{what} {how} with the wait: {}", list.join(", "))
+    format!("{quantity} {trend} with the wait: {}", list.join(", "))
 }
 
 fn usable(studies: &[IdleStudy]) -> Figure {
-    let told = told(studies, |idleness| {
+    let text = describe(studies, |idleness| {
         let waits = WAITS[1..].iter().filter_map(|&wait| Some((wait, exactly(idleness, wait)?.usable)));
         let list: Vec<_> =
             waits.map(|(wait, usable)| format!("{} after {}", percent(usable), duration(wait))).collect();
@@ -182,7 +185,7 @@ fn usable(studies: &[IdleStudy]) -> Figure {
     Figure {
         name: "idle-usable".into(),
         title: "What waiting costs".into(),
-        caption: told,
+        caption: text,
         x: Axis::log("wait x (s)"),
         y: Axis::linear("share of the idle time left"),
         series: waits(studies, |waited| Some(waited.usable)),
@@ -190,13 +193,13 @@ fn usable(studies: &[IdleStudy]) -> Figure {
 }
 
 fn lorenz(studies: &[IdleStudy]) -> Figure {
-    let told = told(studies, |idleness| {
+    let text = describe(studies, |idleness| {
         format!("the longest 15 % of the intervals hold {} of the idle time", percent(idleness.held_by_longest(0.15)))
     });
     Figure {
         name: "idle-lorenz".into(),
         title: "Which intervals hold the idle time".into(),
-        caption: told,
+        caption: text,
         x: Axis::linear("share of the intervals, the longest first"),
         y: Axis::linear("share of the idle time they hold"),
         series: curves(studies, Style::Line, |idleness| idleness.lorenz.clone()),
@@ -204,7 +207,7 @@ fn lorenz(studies: &[IdleStudy]) -> Figure {
 }
 
 fn correlation(studies: &[IdleStudy]) -> Figure {
-    let told = told(studies, |idleness| {
+    let text = describe(studies, |idleness| {
         let Some(&first) = idleness.autocorrelation.first() else {
             return "too few intervals to correlate".into();
         };
@@ -218,7 +221,7 @@ fn correlation(studies: &[IdleStudy]) -> Figure {
     Figure {
         name: "idle-autocorrelation".into(),
         title: "Does long follow long?".into(),
-        caption: told,
+        caption: text,
         x: Axis::linear("lag (intervals)"),
         y: Axis::linear("autocorrelation of log idle time"),
         series: curves(studies, Style::Line, |idleness| {
@@ -228,7 +231,7 @@ fn correlation(studies: &[IdleStudy]) -> Figure {
 }
 
 fn hours(studies: &[IdleStudy]) -> Figure {
-    let told = told(studies, |idleness| {
+    let text = describe(studies, |idleness| {
         let hours = &idleness.rhythm.hours;
         let (busiest, total) = (hours.iter().max().copied().unwrap_or(0), hours.iter().sum::<u64>().max(1));
         let share = percent(busiest as f64 / total as f64);
@@ -237,7 +240,7 @@ fn hours(studies: &[IdleStudy]) -> Figure {
     Figure {
         name: "requests-by-hour".into(),
         title: "Requests by the hour".into(),
-        caption: told,
+        caption: text,
         x: Axis::linear("hours since the trace began"),
         y: Axis::linear("requests per hour"),
         series: curves(studies, Style::Line, |idleness| {
@@ -251,7 +254,7 @@ fn day(studies: &[IdleStudy]) -> Figure {
         let known = idleness.rhythm.hours_of_day.iter().enumerate();
         known.filter_map(|(hour, mean)| Some((hour as f64, (*mean)?))).collect()
     };
-    let told = told(studies, |idleness| {
+    let text = describe(studies, |idleness| {
         let busiest = points(idleness).into_iter().max_by(|a, b| a.1.total_cmp(&b.1));
         let Some((hour, mean)) = busiest else {
             return "the trace has no whole hour".into();
@@ -262,7 +265,7 @@ fn day(studies: &[IdleStudy]) -> Figure {
     Figure {
         name: "requests-by-hour-of-day".into(),
         title: "Requests by the hour of the day".into(),
-        caption: told,
+        caption: text,
         x: Axis::linear("hour of the day"),
         y: Axis::linear("requests per hour, in the mean"),
         series: curves(studies, Style::Bars, points),
@@ -274,7 +277,7 @@ fn periods(studies: &[IdleStudy]) -> Figure {
     Figure {
         name: "requests-periods".into(),
         title: "Which period explains most".into(),
-        caption: told(studies, period_told),
+        caption: describe(studies, period_text),
         x: Axis::log("candidate period (h)"),
         y: Axis::linear("F of a one-way analysis of variance"),
         series: curves(studies, Style::Points, |idleness| {
@@ -284,21 +287,21 @@ fn periods(studies: &[IdleStudy]) -> Figure {
 }
 
 /// The best period, or a statement that none stands out.
-fn period_told(idleness: &Idleness) -> String {
+fn period_text(idleness: &Idleness) -> String {
     let rhythm = &idleness.rhythm;
     let largest = rhythm.candidates.iter().max_by(|a, b| a.variance.f.total_cmp(&b.variance.f));
-    let told = |period: Nanos| duration(period.as_secs_f64());
+    let length = |period: Nanos| duration(period.as_secs_f64());
     match (rhythm.best(), largest) {
         (Some(best), _) => format!(
             "a period of {} stands out: F = {}, {} of the variance explained",
-            told(best.period),
+            length(best.period),
             significant(best.variance.f),
             percent(best.variance.explained)
         ),
         (None, Some(largest)) => format!(
             "no period stands out of chance; the largest F is {}, at {}",
             significant(largest.variance.f),
-            told(largest.period)
+            length(largest.period)
         ),
         (None, None) => "the trace is too short for any period".into(),
     }
@@ -325,16 +328,16 @@ fn table(studies: &[IdleStudy]) -> Table {
     Table {
         name: "idle-numbers".into(),
         title: "Idle intervals in numbers".into(),
-        caption: told(studies, |idleness| {
+        caption: describe(studies, |idleness| {
             let variation = idleness.moments.variation();
-            let how = match variation {
+            let conclusion = match variation {
                 v if v > 1.5 => {
                     "they vary more than chance alone would have them (CV 1), so having waited tells something"
                 }
                 v if v < 0.7 => "they vary less than chance alone would have them (CV 1)",
                 _ => "they vary as chance alone would have them (CV 1), so having waited tells little",
             };
-            format!("the intervals' CV is {}: {how}", significant(variation))
+            format!("the intervals' CV is {}: {conclusion}", significant(variation))
         }),
         head: head.map(String::from).to_vec(),
         rows: studies.iter().map(row).collect(),
@@ -343,8 +346,8 @@ fn table(studies: &[IdleStudy]) -> Table {
 
 fn row(study: &IdleStudy) -> Vec<String> {
     let (idleness, moments) = (&study.idleness, study.idleness.moments);
-    let at = |wait: f64, of: &dyn Fn(&Waited) -> Option<String>| {
-        exactly(idleness, wait).and_then(of).unwrap_or_else(|| "-".into())
+    let at = |wait: f64, value_of: &dyn Fn(&Waited) -> Option<String>| {
+        exactly(idleness, wait).and_then(value_of).unwrap_or_else(|| "-".into())
     };
     let slope = |from| idleness.hazard_slope(from).map_or("-".into(), |slope| format!("{slope:.2}"));
     let share = if idleness.span > 0.0 { moments.sum / idleness.span } else { 0.0 };
@@ -377,18 +380,18 @@ fn after(wait: f64) -> String {
 }
 
 /// A sentence for each trace, with its name if there are several.
-fn told(studies: &[IdleStudy], of: impl Fn(&Idleness) -> String) -> String {
+fn describe(studies: &[IdleStudy], text_of: impl Fn(&Idleness) -> String) -> String {
     let sentence = |study: &IdleStudy| {
-        let text = of(&study.idleness);
+        let text = text_of(&study.idleness);
         if studies.len() > 1 {
             return format!("{}: {text}.", study.name);
         }
         let mut letters = text.chars();
         letters.next().map_or(String::new(), |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
     };
-    let mut sentences: Vec<String> = studies.iter().take(TOLD_MAX).map(sentence).collect();
-    if studies.len() > TOLD_MAX {
-        sentences.push(format!("({} more are shown.)", studies.len() - TOLD_MAX));
+    let mut sentences: Vec<String> = studies.iter().take(SHOWN_MAX).map(sentence).collect();
+    if studies.len() > SHOWN_MAX {
+        sentences.push(format!("({} more are shown.)", studies.len() - SHOWN_MAX));
     }
     sentences.join(" ")
 }
@@ -399,9 +402,9 @@ fn curves(studies: &[IdleStudy], style: Style, points: impl Fn(&Idleness) -> Vec
 }
 
 /// A curve over the wait for each trace, without zero waits and zero values, which a logarithmic axis cannot show.
-fn waits(studies: &[IdleStudy], of: fn(&Waited) -> Option<f64>) -> Vec<Series> {
+fn waits(studies: &[IdleStudy], value_of: fn(&Waited) -> Option<f64>) -> Vec<Series> {
     curves(studies, Style::Line, |idleness| {
-        let points = idleness.waited.iter().filter_map(|waited| Some((waited.threshold, of(waited)?)));
+        let points = idleness.waited.iter().filter_map(|waited| Some((waited.threshold, value_of(waited)?)));
         points.filter(|&(x, y)| x > 0.0 && y > 0.0).collect()
     })
 }

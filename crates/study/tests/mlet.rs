@@ -50,30 +50,30 @@ fn detected(grid: Grid, order: OrderKind, errors: &[Sector]) -> Vec<f64> {
     let blocks: BTreeSet<_> = errors.iter().map(|error| error.0 / GRANULE).collect();
     assert_eq!(machine.report(run.report.elapsed).unreadable_sectors(), blocks.len() as u64 * GRANULE);
 
-    let named = named(&run.recording);
-    errors.iter().map(|error| named[&(error.0 / GRANULE)].as_secs_f64() / flawless).collect()
+    let found_at = found_at(&run.recording);
+    errors.iter().map(|error| found_at[&(error.0 / GRANULE)].as_secs_f64() / flawless).collect()
 }
 
 /// The time at which each unreadable block was first verified on its own and failed.
-fn named(recording: &Recording) -> BTreeMap<u64, Nanos> {
-    let (mut asked, mut named) = (BTreeMap::new(), BTreeMap::new());
+fn found_at(recording: &Recording) -> BTreeMap<u64, Nanos> {
+    let (mut issued, mut found_at) = (BTreeMap::new(), BTreeMap::new());
     for entry in recording.entries() {
         match *entry {
             RecordingEntry::Issued { op: Op::Verify { id, range }, .. } => {
-                asked.insert(id, range);
+                issued.insert(id, range);
             }
             RecordingEntry::Handled {
                 event: Event::Completed { id, outcome: VerifyOutcome::Unreadable(_), finished, .. },
                 ..
             } => {
-                if asked[&id].count() == GRANULE {
-                    named.entry(asked[&id].start.0 / GRANULE).or_insert(finished);
+                if issued[&id].count() == GRANULE {
+                    found_at.entry(issued[&id].start.0 / GRANULE).or_insert(finished);
                 }
             }
             RecordingEntry::Handled { .. } => {}
         }
     }
-    named
+    found_at
 }
 
 /// Each error is found when the formula says, within a bound for what the formula omits: per error, 23 short

@@ -57,9 +57,10 @@ fn figure_5_boundaries_and_the_turns_of_zigzag() {
 fn figure_6_a_second_diagonal() {
     let zigzag = matrix(&array(LayoutKind::ZigZag, 6, 8), SMALL);
     let classes = zigzag.classes().value;
-    for one in 0..12 {
-        let with: Vec<usize> = (0..12).filter(|&other| other != one && classes[other] == classes[one]).collect();
-        assert_eq!(with, [11 - one]);
+    for chunk in 0..12 {
+        let same_class: Vec<usize> =
+            (0..12).filter(|&other| other != chunk && classes[other] == classes[chunk]).collect();
+        assert_eq!(same_class, [11 - chunk]);
     }
     assert_eq!(layouts::names(&zigzag), ["zigzag"]);
     let striped = matrix(&array(LayoutKind::Raid0, 6, 8), SMALL);
@@ -100,7 +101,7 @@ fn figure_8_seconds_behind_an_elevator() {
 }
 
 #[test]
-fn figure_9_patterns_of_raid_5_and_what_looks_like_noise() {
+fn figure_9_patterns_of_raid_5_and_their_apparent_noise() {
     let cases = [
         (LayoutKind::Raid5Ls, 48, 0.50),
         (LayoutKind::Raid5La, 240, 0.733),
@@ -119,7 +120,7 @@ fn figure_9_patterns_of_raid_5_and_what_looks_like_noise() {
 }
 
 #[test]
-fn what_looks_like_noise_is_in_the_map() {
+fn the_apparent_noise_of_raid_5_patterns_follows_from_the_map() {
     let shares = |kind| [4, 6, 8, 16].map(|disks| (patterns::share_max(&map(kind, disks)) * 1000.0).round());
     assert_eq!(shares(LayoutKind::Raid5La), [667.0, 733.0, 714.0, 733.0]);
     assert_eq!(shares(LayoutKind::Raid5Ra), shares(LayoutKind::Raid5La));
@@ -198,16 +199,16 @@ fn figure_13_chained_declustering_has_three_levels() {
 }
 
 #[test]
-fn figure_14_what_writes_cost() {
+fn figure_14_costs_of_writes() {
     let effort = Effort { requests: 500, ..SMALL };
     let mut squares = Vec::new();
     for case in writes::cases() {
         for discipline in [Discipline::CLook, Discipline::Fcfs] {
             let setup = ArraySetup { discipline, ..case.setup.clone() };
             let ratio = writes::measured(&setup, effort, WriteGrowth::Doubling).ratio();
-            let off: f64 = (ratio / case.expected).ln();
-            assert!(off.abs() < 0.25, "{}, {discipline}: {ratio} instead of {}", case.name, case.expected);
-            squares.push(off * off);
+            let log_error: f64 = (ratio / case.expected).ln();
+            assert!(log_error.abs() < 0.25, "{}, {discipline}: {ratio} instead of {}", case.name, case.expected);
+            squares.push(log_error * log_error);
         }
     }
     // The ratio is not four for all arrays: one disk more adds a quarter.
@@ -272,9 +273,9 @@ fn figure_17_misconfigured_arrays_are_like_nothing_known() {
 fn figure_18_odd_disks_are_seen_and_the_pattern_is_found() {
     for (name, setup) in layouts::heterogeneous() {
         let matrix = matrix(&setup, SMALL);
-        let own = matrix.rows[layouts::ODD_DISK][layouts::ODD_DISK] / matrix.rows[0][0];
+        let odd_ratio = matrix.rows[layouts::ODD_DISK][layouts::ODD_DISK] / matrix.rows[0][0];
         let is_fast = name.starts_with("fast");
-        assert!(if is_fast { own < 0.95 } else { own > 1.05 }, "{name}: {own}");
+        assert!(if is_fast { odd_ratio < 0.95 } else { odd_ratio > 1.05 }, "{name}: {odd_ratio}");
         assert_eq!(patterns::found_kib(&pattern_scan(&setup, SMALL, 144 * KIB)), 48, "{name}");
         let scan = Scan::of(&setup, SMALL);
         let (odd, others) = layouts::plateaus(&scan);
@@ -291,15 +292,18 @@ fn figure_19_dips_of_a_lost_disk_vanish() {
     let equal = bounds::Plateaus::of(&scan(Default::default()));
     let higher = bounds::Plateaus::of(&scan(bounds::REBUILD_TIME));
     for found in [equal, higher] {
-        assert!(found.edges.0 > 0.8 * found.others && found.edges.1 > 0.8 * found.others, "no dips: {found:?}");
-        assert!((found.dips / found.others - 0.5).abs() < 0.1, "the others': {found:?}");
+        assert!(
+            found.edges.0 > 0.8 * found.other_chunks && found.edges.1 > 0.8 * found.other_chunks,
+            "no dips: {found:?}"
+        );
+        assert!((found.dips / found.other_chunks - 0.5).abs() < 0.1, "the others': {found:?}");
     }
-    assert!((equal.lost / equal.others - 1.0).abs() < 0.1, "by mechanics alone: {equal:?}");
-    assert!(higher.lost > 1.2 * higher.others, "{higher:?}");
+    assert!((equal.lost / equal.other_chunks - 1.0).abs() < 0.1, "by mechanics alone: {equal:?}");
+    assert!(higher.lost > 1.2 * higher.other_chunks, "{higher:?}");
 }
 
 #[test]
-fn a_lost_disk_is_named_by_the_pairs_of_its_chunks() {
+fn a_lost_disk_is_identified_by_the_pairs_of_its_chunks() {
     let effort = Effort { requests: 100, repeats: 4, seed: 5 };
     let kinds = [LayoutKind::Raid5Ls, LayoutKind::Raid5La];
     for (kind, rebuild_time) in kinds.iter().flat_map(|kind| [(kind, Default::default()), (kind, bounds::REBUILD_TIME)])
@@ -318,8 +322,8 @@ fn a_lost_disk_is_named_by_the_pairs_of_its_chunks() {
         all_steps(&ten, TrialParameters { pattern_bytes_max: 176 * KIB, writes: None, ..effort.parameters() });
     let class = known.classes.expect("classes").value
         [ten.map.pattern().iter().position(|&d| d == bounds::PULLED).expect("data")];
-    let told: Vec<ProbeFinding> = known.findings.into_iter().map(|claim| claim.value).collect();
-    assert_eq!(told, [ProbeFinding::Lost { class }], "and no slow one");
+    let findings: Vec<ProbeFinding> = known.findings.into_iter().map(|claim| claim.value).collect();
+    assert_eq!(findings, [ProbeFinding::Lost { class }], "and no slow one");
     // A disk slow enough to be slow together with any other is not lost.
     let slow = ArraySetup { odd: vec![Odd { disk: 1, rotation: 2.0, seek: 2.0 }], ..array(LayoutKind::Raid5Ls, 5, 8) };
     assert_eq!(matrix(&slow, effort).lost(), None);
@@ -328,7 +332,8 @@ fn a_lost_disk_is_named_by_the_pairs_of_its_chunks() {
 #[test]
 fn figure_20_whole_stripes_are_twice_as_fast() {
     let gain = |bytes: u64| {
-        align::bandwidth(bytes, align::Sent::ByStripe, 1) / align::bandwidth(bytes, align::Sent::AsTheyCome, 1)
+        align::bandwidth(bytes, align::RequestSplit::ByStripe, 1)
+            / align::bandwidth(bytes, align::RequestSplit::AsLargeAsPossible, 1)
     };
     let [small, large, larger] = [4 * KIB, 1 << 20, 4 << 20].map(gain);
     assert!((small - 1.0).abs() < 0.15, "{small}");
@@ -336,7 +341,7 @@ fn figure_20_whole_stripes_are_twice_as_fast() {
 }
 
 #[test]
-fn all_steps_tell_every_array() {
+fn all_steps_identify_every_array() {
     let effort = Effort { requests: 400, repeats: 16, seed: 11 };
     for kind in verdicts::KINDS {
         let setup = array(kind, 6, 8);
@@ -344,8 +349,8 @@ fn all_steps_tell_every_array() {
         let pattern_bytes_max = 2 * pattern_bytes(&setup) + 16 * KIB;
         let (known, ..) = all_steps(&setup, TrialParameters { pattern_bytes_max, ..effort.parameters() });
         assert!(verdicts::is_right(&setup, &known), "{kind}: {known:?}");
-        let sure = known.pattern_bytes.map_or(0.0, |claim| claim.confidence);
-        assert!(sure > 0.8, "{kind}: {sure}");
+        let confidence = known.pattern_bytes.map_or(0.0, |claim| claim.confidence);
+        assert!(confidence > 0.8, "{kind}: {confidence}");
         let expected = match kind {
             LayoutKind::Raid0 | LayoutKind::ZigZag => RedundancyLevel::Raid0,
             LayoutKind::Raid1 | LayoutKind::Chained => RedundancyLevel::Mirror(2),

@@ -23,7 +23,7 @@ fn captions(page: &Page) -> Vec<&str> {
 }
 
 #[test]
-fn an_exponential_trace_is_told_to_have_no_memory() {
+fn the_page_of_an_exponential_trace_states_that_it_has_no_memory() {
     let page = page(&[study("even", 50_000, |rng| rng.exponential(0.5))]);
     let captions = captions(&page);
     assert!(captions[0].contains("chance alone would have them (CV 1), so having waited tells little"), "{captions:?}");
@@ -34,7 +34,7 @@ fn an_exponential_trace_is_told_to_have_no_memory() {
 }
 
 #[test]
-fn a_heavy_tail_is_told_to_promise_more() {
+fn the_page_of_a_heavy_tail_states_that_waiting_predicts_more_idleness() {
     let page = page(&[study("bursty", 50_000, |rng| rng.pareto(0.005, 1.2).min(3600.0))]);
     let captions = captions(&page);
     assert!(captions[0].contains("so having waited tells something"), "{captions:?}");

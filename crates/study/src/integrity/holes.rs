@@ -162,8 +162,8 @@ fn head(first: &str) -> Vec<String> {
 fn story(name: &str, setup: &ModelSetup) -> Vec<Vec<String>> {
     let story = check(setup).stories.into_iter().next().unwrap_or_default();
     let row = |(at, step): (usize, &String)| {
-        let [what, how, reads, appendices] = columns(step);
-        vec![format!("{name}, {}", at + 1), what, how, reads, appendices]
+        let [event, mode, reads, appendices] = columns(step);
+        vec![format!("{name}, {}", at + 1), event, mode, reads, appendices]
     };
     story.iter().enumerate().map(row).collect()
 }
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn every_mistake_has_its_story_and_what_ships_has_none() {
+    fn every_known_mistake_leads_to_a_wrong_answer_and_the_shipped_code_to_none() {
         let ends = |table: Table| {
             let is_last = |at: &usize| table.rows.get(at + 1).is_none_or(|next| next[0].ends_with(", 1"));
             let rows = (0..table.rows.len()).filter(is_last);
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ships_answers_rightly_in_every_state() {
+    fn the_shipped_schemes_answer_correctly_in_every_state() {
         for row in states().rows {
             let [_, _, states, _, wrong, errors, crashes, lost] = &row[..] else { panic!("eight columns") };
             assert!(states.parse::<u64>().unwrap() > 1000 && crashes.parse::<u64>().unwrap() > 10, "{row:?}");

@@ -23,7 +23,7 @@ pub fn page(cases: &[IntegrityCase], speeds: Vec<Figure>) -> Page {
                      read again is not in the table; in the paper's traces it is more often.";
     Page {
         title: "What finding silent corruption costs".into(),
-        paragraphs: vec![stamp_told(cases), found.to_owned(), workloads.to_owned()],
+        paragraphs: vec![stamp_text(cases), found.to_owned(), workloads.to_owned()],
         exhibits,
     }
 }
@@ -80,14 +80,14 @@ fn chooser(cases: &[IntegrityCase]) -> Table {
     Table {
         name: "integrity-chooser".into(),
         title: "Which hybrid to choose".into(),
-        caption: chooser_told(cases),
+        caption: chooser_text(cases),
         head: head.map(String::from).to_vec(),
         rows: cases.iter().map(row).collect(),
     }
 }
 
-fn chooser_told(cases: &[IntegrityCase]) -> String {
-    let told = |name: &str, choice: fn(&IntegrityCase) -> Scheme| {
+fn chooser_text(cases: &[IntegrityCase]) -> String {
+    let choice_text = |name: &str, choice: fn(&IntegrityCase) -> Scheme| {
         let wrong: Vec<&IntegrityCase> = cases.iter().filter(|case| choice(case) != case.by_count()).collect();
         let (right, all) = (cases.len() - wrong.len(), cases.len());
         if wrong.is_empty() {
@@ -102,13 +102,13 @@ fn chooser_told(cases: &[IntegrityCase]) -> String {
             100.0 * lost
         )
     };
-    let rule = told("The paper's rule, by the mean size of a write,", |case| case.by_rule);
-    let histogram = told("A histogram of tau, the chunks touched,", |case| case.by_histogram);
+    let rule = choice_text("The paper's rule, by the mean size of a write,", |case| case.by_rule);
+    let histogram = choice_text("A histogram of tau, the chunks touched,", |case| case.by_histogram);
     format!("{rule} {histogram} (In the paper, on the traces themselves, the rule is right in 34 of 36.)")
 }
 
 /// The result for the scheme `stamp`.
-fn stamp_told(cases: &[IntegrityCase]) -> String {
+fn stamp_text(cases: &[IntegrityCase]) -> String {
     let most = |schemes: &[Scheme]| {
         let least =
             |case: &IntegrityCase| schemes.iter().map(|&scheme| case.increase(scheme)).fold(f64::INFINITY, f64::min);

@@ -31,11 +31,11 @@ const OP: Nanos = Nanos(1000);
 
 /// A fault: reads of one row return bytes from elsewhere.
 #[derive(Clone, Copy, Debug)]
-pub struct Astray {
+pub struct MisdirectedReads {
     /// The row whose reads go astray.
     pub place: ChunkPlace,
     /// The distance, in bytes.
-    pub by: i64,
+    pub distance: i64,
     /// Only the next read goes astray; otherwise all of them, until the row is written.
     pub is_once: bool,
 }
@@ -46,8 +46,8 @@ pub struct Rig {
     pub geometry: Geometry,
     disks: Vec<MemberDisk>,
     /// The bytes that the client wrote.
-    right: Vec<u8>,
-    astray: Option<Astray>,
+    expected: Vec<u8>,
+    misdirected: Option<MisdirectedReads>,
     volume: Volume,
     rng: Rng,
     now: Nanos,
@@ -69,12 +69,12 @@ impl Rig {
         let options =
             VolumeOptions { faults_max: usize::MAX, member_bytes, start_number: 1, ..VolumeOptions::default() };
         let volume = Volume::start(assembly, options);
-        let right = vec![0; size as usize];
+        let expected = vec![0; size as usize];
         let (rng, now, requests) = (Rng::new(1), Nanos::ZERO, 0);
-        let mut rig = Rig { geometry, disks, right, astray: None, volume, rng, now, requests };
+        let mut rig = Rig { geometry, disks, expected, misdirected: None, volume, rng, now, requests };
         (0..STRIPES).for_each(|stripe| rig.write(stripe, 0, SHAPE.data));
         rig.ask(BlockRequest::Flush);
-        assert!(rig.is_right(0, rig.right.len()), "what was written is read");
+        assert!(rig.is_right(0, rig.expected.len()), "what was written is read");
         rig
     }
 
@@ -82,7 +82,7 @@ impl Rig {
     pub fn write(&mut self, stripe: u64, slot: usize, chunks: usize) {
         let (start, len) = (self.offset(stripe, slot), chunks * CHUNK as usize);
         let bytes: Vec<u8> = (0..len / 8).flat_map(|_| self.rng.bits().to_le_bytes()).collect();
-        self.right[start..start + len].copy_from_slice(&bytes);
+        self.expected[start..start + len].copy_from_slice(&bytes);
         let request = BlockRequest::Write {
             offset: VolumeOffset(start as u64),
             data: Buffer::copy_of(&bytes),
@@ -98,7 +98,7 @@ impl Rig {
 
     /// A client reads everything: returns whether it is what was written.
     pub fn reads_all_right(&mut self) -> bool {
-        self.is_right(0, self.right.len())
+        self.is_right(0, self.expected.len())
     }
 
     /// Verifies these stripes.
@@ -123,22 +123,22 @@ impl Rig {
         bytes
     }
 
-    /// Overwrites the disk with `bytes`, from `by` bytes behind the beginning of a row on.
-    pub fn strike(&mut self, place: ChunkPlace, by: i64, bytes: &[u8]) {
+    /// Overwrites the disk with `bytes`, from `distance` bytes behind the beginning of a row on.
+    pub fn strike(&mut self, place: ChunkPlace, distance: i64, bytes: &[u8]) {
         let start =
-            self.geometry.chunk_offset(RowIndex(place.row)).get().checked_add_signed(by).expect("rows around it");
+            self.geometry.chunk_offset(RowIndex(place.row)).get().checked_add_signed(distance).expect("rows around it");
         self.disks[place.disk].strike(start, bytes);
     }
 
     /// Makes reads of a row go astray from now on.
-    pub fn misdirect_reads(&mut self, astray: Astray) {
-        self.astray = Some(astray);
+    pub fn misdirect_reads(&mut self, misdirected: MisdirectedReads) {
+        self.misdirected = Some(misdirected);
     }
 
     /// Whether any row returns other bytes than were last written to it.
     pub fn is_damaged(&self) -> bool {
         let (start, len) = (self.geometry.data_offset, self.geometry.rows * self.geometry.row_bytes());
-        self.astray.is_some() || self.disks.iter().any(|disk| disk.is_corrupt(start, len))
+        self.misdirected.is_some() || self.disks.iter().any(|disk| disk.is_corrupt(start, len))
     }
 
     /// The offset of a chunk in the volume, in bytes.
@@ -154,11 +154,11 @@ impl Rig {
         };
         let mut at = start;
         parts.iter().all(|part| {
-            let right = &self.right[at..at + part.len() as usize];
-            at += right.len();
+            let expected = &self.expected[at..at + part.len() as usize];
+            at += expected.len();
             match part {
-                ReadPart::Data(buffer, range) => buffer[range.clone()] == *right,
-                ReadPart::Zeros(_) => right.iter().all(|&byte| byte == 0),
+                ReadPart::Data(buffer, range) => buffer[range.clone()] == *expected,
+                ReadPart::Zeros(_) => expected.iter().all(|&byte| byte == 0),
                 ReadPart::Lost(_) => false,
             }
         })
@@ -195,7 +195,9 @@ impl Rig {
                 (Some(buffer), result)
             }
             OpKind::Write { offset, buffer, is_durable } => {
-                self.astray = self.astray.filter(|astray| !self.is_in(astray.place, member.get(), offset.get()));
+                self.misdirected = self
+                    .misdirected
+                    .filter(|misdirected| !self.is_row_at(misdirected.place, member.get(), offset.get()));
                 self.disks[member.get()].write(offset.get(), &buffer, is_durable, WriteFate::HONEST);
                 (Some(buffer), Ok(()))
             }
@@ -214,16 +216,18 @@ impl Rig {
 
     /// The offset from which such a read really returns bytes.
     fn read_from(&mut self, member: usize, offset: u64) -> u64 {
-        let Some(astray) = self.astray.filter(|astray| self.is_in(astray.place, member, offset)) else {
+        let Some(misdirected) =
+            self.misdirected.filter(|misdirected| self.is_row_at(misdirected.place, member, offset))
+        else {
             return offset;
         };
-        if astray.is_once {
-            self.astray = None;
+        if misdirected.is_once {
+            self.misdirected = None;
         }
-        offset.checked_add_signed(astray.by).expect("rows around it")
+        offset.checked_add_signed(misdirected.distance).expect("rows around it")
     }
 
-    fn is_in(&self, place: ChunkPlace, member: usize, offset: u64) -> bool {
+    fn is_row_at(&self, place: ChunkPlace, member: usize, offset: u64) -> bool {
         place.disk == member && self.geometry.row_at(MemberOffset(offset)) == Some(RowIndex(place.row))
     }
 }

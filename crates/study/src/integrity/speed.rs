@@ -84,27 +84,27 @@ pub fn figures(speeds: &[Speed], machine: &str) -> Vec<Figure> {
 
 fn by_disks(speeds: &[Speed], parity: usize, machine: &str) -> Figure {
     let speeds: Vec<Speed> =
-        speeds.iter().filter(|one| one.shape.parity == parity && one.chunk == CHUNK).copied().collect();
+        speeds.iter().filter(|speed| speed.shape.parity == parity && speed.chunk == CHUNK).copied().collect();
     Figure {
         name: format!("integrity-speed-disks-raid{}", parity + 4),
         title: format!("How fast a stripe is encoded, RAID-{}, chunks of {CHUNK}", parity + 4),
         caption: caption(&speeds, parity, machine),
         x: Axis::linear("disks of a stripe"),
         y: Axis::linear("data encoded (GB/s)"),
-        series: series(&speeds, |one| one.shape.slots() as f64),
+        series: series(&speeds, |speed| speed.shape.slots() as f64),
     }
 }
 
 fn by_chunk(speeds: &[Speed], parity: usize, machine: &str) -> Figure {
     let speeds: Vec<Speed> =
-        speeds.iter().filter(|one| one.shape == Shape { data: SLOTS - parity, parity }).copied().collect();
+        speeds.iter().filter(|speed| speed.shape == Shape { data: SLOTS - parity, parity }).copied().collect();
     Figure {
         name: format!("integrity-speed-chunk-raid{}", parity + 4),
         title: format!("How fast a stripe is encoded, RAID-{} of {SLOTS} disks", parity + 4),
         caption: caption(&speeds, parity, machine),
         x: Axis::log("chunk (KiB)"),
         y: Axis::linear("data encoded (GB/s)"),
-        series: series(&speeds, |one| one.chunk.0 as f64 / 1024.0),
+        series: series(&speeds, |speed| speed.chunk.0 as f64 / 1024.0),
     }
 }
 
@@ -112,8 +112,8 @@ fn series(speeds: &[Speed], x: impl Fn(&Speed) -> f64) -> Vec<Series> {
     let curve = |(scheme, sums)| {
         let mut points: Vec<(f64, f64)> = speeds
             .iter()
-            .filter(|one| (one.scheme, one.sums) == (scheme, sums))
-            .map(|one| (x(one), one.bytes_per_second / 1e9))
+            .filter(|speed| (speed.scheme, speed.sums) == (scheme, sums))
+            .map(|speed| (x(speed), speed.bytes_per_second / 1e9))
             .collect();
         points.sort_by(|one, two| one.0.total_cmp(&two.0));
         let style = if sums == ChecksumWay::Tables { Style::Dashed } else { Style::Line };
@@ -128,22 +128,22 @@ fn caption(speeds: &[Speed], parity: usize, machine: &str) -> String {
     format!(
         "Measured on {machine}: another machine, or a busier minute, gives another figure. {} (In the paper, on a Xeon \
          of 2009: up to {paper} % less than bare, and two to three times as fast as without the instruction.)",
-        told(speeds).unwrap_or_else(|| "Nothing was measured.".to_owned())
+        summary(speeds).unwrap_or_else(|| "Nothing was measured.".to_owned())
     )
 }
 
-fn told(speeds: &[Speed]) -> Option<String> {
-    let at = |one: &Speed, scheme, sums| {
-        let same = |other: &&Speed| (other.shape, other.chunk) == (one.shape, one.chunk);
+fn summary(speeds: &[Speed]) -> Option<String> {
+    let speed_of = |speed: &Speed, scheme, sums| {
+        let same = |other: &&Speed| (other.shape, other.chunk) == (speed.shape, speed.chunk);
         let found = speeds.iter().filter(same).find(|other| (other.scheme, other.sums) == (scheme, sums))?;
         Some(found.bytes_per_second)
     };
     let protected: Vec<&Speed> =
-        speeds.iter().filter(|one| one.scheme != Scheme::None && one.sums == ChecksumWay::Instructions).collect();
+        speeds.iter().filter(|speed| speed.scheme != Scheme::None && speed.sums == ChecksumWay::Instructions).collect();
     let ratios = |other: fn(Scheme) -> (Scheme, ChecksumWay)| -> Vec<f64> {
-        let ratio = |one: &&Speed| {
-            let (scheme, sums) = other(one.scheme);
-            Some(one.bytes_per_second / at(one, scheme, sums)?)
+        let ratio = |speed: &&Speed| {
+            let (scheme, sums) = other(speed.scheme);
+            Some(speed.bytes_per_second / speed_of(speed, scheme, sums)?)
         };
         protected.iter().filter_map(ratio).collect()
     };
@@ -151,7 +151,7 @@ fn told(speeds: &[Speed]) -> Option<String> {
     let most = |ratios: &[f64]| ratios.iter().copied().reduce(f64::max);
     let (to_bare, to_tables) =
         (ratios(|_| (Scheme::None, ChecksumWay::Instructions)), ratios(|scheme| (scheme, ChecksumWay::Tables)));
-    let slowest = least(&protected.iter().map(|one| one.bytes_per_second).collect::<Vec<f64>>())?;
+    let slowest = least(&protected.iter().map(|speed| speed.bytes_per_second).collect::<Vec<f64>>())?;
     Some(format!(
         "With checksums by instructions the schemes take up to {:.1} % of the bare array's speed, and leave {:.1} GB/s at \
          least; they are {:.1} to {:.1} times as fast as with checksums by tables.",
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn captions_tell_what_was_measured_where() {
+    fn captions_state_the_machine_and_the_measured_ranges() {
         let figures = figures(&speeds(), "a machine");
         assert!(figures[0].caption.contains("on a machine") && figures[0].caption.contains("up to 20.0 %"));
         assert!(figures[2].caption.contains("up to 25.0 %") && figures[2].caption.contains("7.5 GB/s at least"));

@@ -4,7 +4,7 @@
 //! it, and an unaligned one also hits the row next to the victim. The volume must repair all of that.
 
 use super::kinds;
-use super::rig::{Astray, CHUNK, Rig, SECTOR, SHAPE, STRIPES};
+use super::rig::{CHUNK, MisdirectedReads, Rig, SECTOR, SHAPE, STRIPES};
 use scrubjay_chart::Table;
 use scrubjay_core::index::{MemberIndex, RowIndex};
 use scrubjay_core::layout::ChunkPlace;
@@ -21,7 +21,7 @@ const DATA_VICTIM: usize = 2;
 /// The parity slot that is damaged.
 const PARITY_VICTIM: usize = SHAPE.data;
 /// The data slot that is written in order to have a parity written.
-const BESIDE_PARITY: usize = 0;
+const WRITTEN_FOR_PARITY: usize = 0;
 
 /// How the volume dealt with a damaged row; each value includes those above it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,10 +52,10 @@ pub struct VolumeRow {
 enum RowDamage {
     /// The sectors `from..to` of the last write were not written, the others were.
     Stale { from: u64, to: u64 },
-    /// A write that was meant for another row begins `by` sectors behind the row's beginning (before it, if negative).
-    Stray { by: i64 },
-    /// Reads of the row return the bytes `by` sectors behind it (before it, if negative).
-    Misread { by: i64, is_once: bool },
+    /// A write that was meant for another row begins `distance` sectors behind the row's beginning (before it, if negative).
+    Stray { distance: i64 },
+    /// Reads of the row return the bytes `distance` sectors behind it (before it, if negative).
+    Misread { distance: i64, is_once: bool },
 }
 
 /// Damages rows of every scheme and returns the verdicts.
@@ -88,8 +88,8 @@ pub(super) fn table() -> Table {
              a client, the stripe of a damaged parity verified. Detected: something was said. Located: what was said names \
              the damaged row and member, and none that is whole. Repaired: the client got the right bytes, all of them are \
              on the disks again, and verifying everything once more finds nothing. {}",
-            whole_told(&table),
-            once_told()
+            whole_text(&table),
+            misread_text()
         ),
         head: kinds::head(),
         rows: kinds::rows(|scheme, is_parity, at| {
@@ -100,50 +100,50 @@ pub(super) fn table() -> Table {
 }
 
 /// The schemes under which everything is repaired: `pure (data), stamp`.
-fn whole_told(table: &[VolumeRow]) -> String {
+fn whole_text(table: &[VolumeRow]) -> String {
     let is_whole = |row: &VolumeRow| row.verdicts == [Verdict::Repaired; 7];
-    let told = table.chunks(2).filter_map(|rows| match [is_whole(&rows[0]), is_whole(&rows[1])] {
+    let names = table.chunks(2).filter_map(|rows| match [is_whole(&rows[0]), is_whole(&rows[1])] {
         [true, true] => Some(rows[0].scheme.name().to_owned()),
         [true, false] => Some(format!("{} (data)", rows[0].scheme)),
         [false, true] => Some(format!("{} (parities)", rows[0].scheme)),
         [false, false] => None,
     });
-    told.collect::<Vec<_>>().join(", ")
+    names.collect::<Vec<_>>().join(", ")
 }
 
 /// The effect of a read that goes astray once, which leaves nothing to repair.
-fn once_told() -> String {
-    let names = |is_so: fn(Once) -> bool| {
-        let schemes = Scheme::ALL.into_iter().filter(|&scheme| is_so(once(scheme)));
+fn misread_text() -> String {
+    let names = |has_property: fn(MisreadEffect) -> bool| {
+        let schemes = Scheme::ALL.into_iter().filter(|&scheme| has_property(misread_effect(scheme)));
         schemes.map(Scheme::name).collect::<Vec<_>>().join(", ")
     };
     format!(
         "(Misdirected reads go on until the row is written. One that goes astray once is answered right under {}, and told \
          of under {}.)",
-        names(|once| once.is_right),
-        names(|once| once.is_told)
+        names(|effect| effect.is_right),
+        names(|effect| effect.is_reported)
     )
 }
 
 /// The effect of a read that goes astray once and is right the second time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Once {
+struct MisreadEffect {
     is_right: bool,
-    is_told: bool,
+    is_reported: bool,
 }
 
-fn once(scheme: Scheme) -> Once {
-    let mut once = Once { is_right: true, is_told: true };
+fn misread_effect(scheme: Scheme) -> MisreadEffect {
+    let mut effect = MisreadEffect { is_right: true, is_reported: true };
     for kind in [SilentCorruption::MisdirectedRead, SilentCorruption::MisdirectedReadUnaligned] {
         for damage in damages(kind, scheme) {
-            let RowDamage::Misread { by, .. } = damage else { continue };
+            let RowDamage::Misread { distance, .. } = damage else { continue };
             let mut rig = Rig::new(scheme);
-            injure(&mut rig, DATA_VICTIM, RowDamage::Misread { by, is_once: true });
-            once.is_right &= rig.reads_right(STRIPE, DATA_VICTIM);
-            once.is_told &= !rig.records().is_empty();
+            inject(&mut rig, DATA_VICTIM, RowDamage::Misread { distance, is_once: true });
+            effect.is_right &= rig.reads_right(STRIPE, DATA_VICTIM);
+            effect.is_reported &= !rig.records().is_empty();
         }
     }
-    once
+    effect
 }
 
 /// Every variant of a kind: each cut of a write, and each distance of a stray write that hits the row's content.
@@ -159,12 +159,14 @@ fn damages(kind: SilentCorruption, scheme: Scheme) -> Vec<RowDamage> {
             let all = cut.chain([(content - 1, content)]);
             all.map(|(from, to)| RowDamage::Stale { from: from as u64, to: to as u64 }).collect()
         }
-        SilentCorruption::MisdirectedWrite => vec![RowDamage::Stray { by: 0 }],
-        SilentCorruption::MisdirectedWriteFront => (1..row).map(|hit| RowDamage::Stray { by: hit - row }).collect(),
-        SilentCorruption::MisdirectedWriteEnd => (1..content).map(|by| RowDamage::Stray { by }).collect(),
-        SilentCorruption::MisdirectedRead => vec![RowDamage::Misread { by: other, is_once: false }],
+        SilentCorruption::MisdirectedWrite => vec![RowDamage::Stray { distance: 0 }],
+        SilentCorruption::MisdirectedWriteFront => {
+            (1..row).map(|hit| RowDamage::Stray { distance: hit - row }).collect()
+        }
+        SilentCorruption::MisdirectedWriteEnd => (1..content).map(|distance| RowDamage::Stray { distance }).collect(),
+        SilentCorruption::MisdirectedRead => vec![RowDamage::Misread { distance: other, is_once: false }],
         SilentCorruption::MisdirectedReadUnaligned => {
-            (1..row).map(|by| RowDamage::Misread { by, is_once: false }).collect()
+            (1..row).map(|distance| RowDamage::Misread { distance, is_once: false }).collect()
         }
     }
 }
@@ -173,7 +175,7 @@ fn damages(kind: SilentCorruption, scheme: Scheme) -> Vec<RowDamage> {
 fn verdict(scheme: Scheme, is_parity: bool, damage: RowDamage) -> Verdict {
     let mut rig = Rig::new(scheme);
     let slot = if is_parity { PARITY_VICTIM } else { DATA_VICTIM };
-    let damaged = injure(&mut rig, slot, damage);
+    let damaged = inject(&mut rig, slot, damage);
     let is_right = if is_parity {
         rig.verify(STRIPE..STRIPE + 1);
         true
@@ -208,11 +210,11 @@ fn is_repaired(rig: &mut Rig) -> bool {
 }
 
 /// Damages the row of a slot of [`STRIPE`]; returns the rows that are wrong now, that one first.
-fn injure(rig: &mut Rig, slot: usize, damage: RowDamage) -> Vec<ChunkPlace> {
+fn inject(rig: &mut Rig, slot: usize, damage: RowDamage) -> Vec<ChunkPlace> {
     let layout = rig.geometry.layout;
     let (victim, target) = (layout.place(STRIPE, slot), layout.place(TARGET, slot));
     assert_eq!(victim.disk, target.disk, "one disk");
-    let written = if slot < SHAPE.data { slot } else { BESIDE_PARITY };
+    let written = if slot < SHAPE.data { slot } else { WRITTEN_FOR_PARITY };
     match damage {
         RowDamage::Stale { from, to } => {
             let old = rig.row(victim);
@@ -221,17 +223,18 @@ fn injure(rig: &mut Rig, slot: usize, damage: RowDamage) -> Vec<ChunkPlace> {
             rig.strike(victim, from as i64, &old[from as usize..to as usize]);
             vec![victim]
         }
-        RowDamage::Stray { by } => {
+        RowDamage::Stray { distance } => {
             let old = rig.row(target);
             rig.write(TARGET, written, 1);
             let stray = rig.row(target);
             rig.strike(target, 0, &old);
-            rig.strike(victim, by * SECTOR as i64, &stray);
-            let beside = (by != 0).then(|| ChunkPlace { row: victim.row.saturating_add_signed(by.signum()), ..victim });
-            [victim, target].into_iter().chain(beside).collect()
+            rig.strike(victim, distance * SECTOR as i64, &stray);
+            let neighbour = (distance != 0)
+                .then(|| ChunkPlace { row: victim.row.saturating_add_signed(distance.signum()), ..victim });
+            [victim, target].into_iter().chain(neighbour).collect()
         }
-        RowDamage::Misread { by, is_once } => {
-            rig.misdirect_reads(Astray { place: victim, by: by * SECTOR as i64, is_once });
+        RowDamage::Misread { distance, is_once } => {
+            rig.misdirect_reads(MisdirectedReads { place: victim, distance: distance * SECTOR as i64, is_once });
             vec![victim]
         }
     }
@@ -259,20 +262,22 @@ mod tests {
 
     /// The damage is really injected: without protection, reads return wrong bytes.
     #[test]
-    fn a_bare_array_returns_what_was_damaged() {
+    fn a_bare_array_returns_damaged_bytes() {
         for damage in SilentCorruption::ALL.into_iter().flat_map(|kind| damages(kind, Scheme::None)) {
             let mut rig = Rig::new(Scheme::None);
-            let damaged = injure(&mut rig, DATA_VICTIM, damage);
+            let damaged = inject(&mut rig, DATA_VICTIM, damage);
             assert!(rig.is_damaged() && !rig.reads_right(STRIPE, DATA_VICTIM), "{damage:?} of {damaged:?}");
         }
     }
 
     #[test]
-    fn a_read_that_goes_astray_once_is_answered_right_and_told_of_where_rows_check_themselves() {
+    fn a_single_misread_is_answered_right_and_reported_where_rows_check_themselves() {
         for scheme in Scheme::ALL {
-            let expected = Once { is_right: scheme.has_appendix(), is_told: scheme.checks_itself() };
-            assert_eq!(once(scheme), expected, "{scheme}");
+            let expected = MisreadEffect { is_right: scheme.has_appendix(), is_reported: scheme.checks_itself() };
+            assert_eq!(misread_effect(scheme), expected, "{scheme}");
         }
-        assert!(once_told().contains("under pure, hybrid1, hybrid2, stamp, and told of under hybrid1, hybrid2, stamp"));
+        assert!(
+            misread_text().contains("under pure, hybrid1, hybrid2, stamp, and told of under hybrid1, hybrid2, stamp")
+        );
     }
 }

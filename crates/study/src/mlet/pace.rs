@@ -124,11 +124,11 @@ fn thinned(fired: Vec<(f64, f64)>, end: (f64, f64)) -> Vec<(f64, f64)> {
     steps
 }
 
-/// The other coordinate at `x`, on the line that ends with step `next`; `turned` returns (x, other) of a step.
-fn between(steps: &[(f64, f64)], next: usize, x: f64, turned: impl Fn((f64, f64)) -> (f64, f64)) -> f64 {
-    let Some(&after) = steps.get(next) else { return turned(steps[steps.len() - 1]).1 };
-    let (x1, y1) = turned(after);
-    let (x0, y0) = turned(steps[next.saturating_sub(1)]);
+/// The other coordinate at `x`, on the line that ends with step `next`; `oriented` returns (x, other) of a step.
+fn between(steps: &[(f64, f64)], next: usize, x: f64, oriented: impl Fn((f64, f64)) -> (f64, f64)) -> f64 {
+    let Some(&after) = steps.get(next) else { return oriented(steps[steps.len() - 1]).1 };
+    let (x1, y1) = oriented(after);
+    let (x0, y0) = oriented(steps[next.saturating_sub(1)]);
     if x1 > x0 { y0 + (y1 - y0) * (x - x0) / (x1 - x0) } else { y1 }
 }
 

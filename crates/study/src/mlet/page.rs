@@ -13,7 +13,7 @@ use std::cmp::Ordering;
 /// more often (Bairavasundaram et al., SIGMETRICS'07).
 const TOUR_HOURS: f64 = 14.0 * 24.0;
 /// The number of traces that a caption describes, at most; tables and curves show all.
-const TOLD_MAX: usize = 4;
+const SHOWN_MAX: usize = 4;
 /// The number of steps of a curve of the tour's progress.
 const POINTS: u32 = 1000;
 
@@ -104,7 +104,7 @@ fn hours(sweep: &Sweep, driven: &[Driven]) -> Table {
             ]
         })
     });
-    let told = told(driven, |run| {
+    let text = describe(driven, |run| {
         let mean = |order| find(&run.cases, order, EscalationScope::Region).nearline.disk_mean * 3600.0;
         format!(
             "within {} of mean slowdown a tour over {} takes {}; an error on a nearline disk stays unknown for {} in \
@@ -120,8 +120,8 @@ fn hours(sweep: &Sweep, driven: &[Driven]) -> Table {
         name: "mlet-hours".into(),
         title: "Hours until an error is found, in the idle time of the trace".into(),
         caption: format!(
-            "{told} Segments of 1 MiB, regions of 128 MiB; on an error its region is verified, in sequential order too. \
-             \"If even\" is a tour of the same length that never rests."
+            "{text} Segments of 1 MiB, regions of 128 MiB; on an error its region is verified, in sequential order \
+             too. \"If even\" is a tour of the same length that never rests."
         ),
         head: head.map(String::from).to_vec(),
         rows: rows.collect(),
@@ -179,7 +179,7 @@ fn progress(sweep: &Sweep, driven: &[Driven]) -> Figure {
         series.push(Series::new("begun at the worst moment", Style::Line, from(run, worst)));
         series.push(Series::new("evenly", Style::Dashed, [(0.0, 0.0), (tour(sweep, run) / 3600.0, 100.0)]));
     }
-    let told = told(driven, |run| {
+    let text = describe(driven, |run| {
         let (rest, from) = longest_rest(run);
         let passes = disk / run.pace.bytes();
         let repeated = if passes > 1.0 {
@@ -196,7 +196,7 @@ fn progress(sweep: &Sweep, driven: &[Driven]) -> Figure {
     Figure {
         name: "mlet-progress".into(),
         title: "How a tour advances".into(),
-        caption: told,
+        caption: text,
         x: Axis::linear("hours since the tour began"),
         y: Axis::linear("share of the tour done (%)"),
         series,
@@ -255,8 +255,8 @@ fn orders(sweep: &Sweep) -> Table {
 }
 
 fn regions(sweep: &Sweep) -> Figure {
-    let of = |case: &ScanCase| mib(case.region);
-    let mut series = curves(sweep, &sweep.regions, of);
+    let region_mib = |case: &ScanCase| mib(case.region);
+    let mut series = curves(sweep, &sweep.regions, region_mib);
     let last = sweep.regions.last().map(|case| case.region);
     // Every curve includes the 128th of the disk, whose size may lie between the others.
     for curve in &mut series {
@@ -288,9 +288,9 @@ fn regions(sweep: &Sweep) -> Figure {
 }
 
 fn segments(sweep: &Sweep) -> Figure {
-    let alone = sweep.segments.iter().filter(|case| case.escalation == EscalationScope::Region);
-    let gains: Vec<(Bytes, f64)> = alone.map(|case| (case.segment, gain_of(sweep, case))).collect();
-    let told = |size: Bytes| {
+    let region_only = sweep.segments.iter().filter(|case| case.escalation == EscalationScope::Region);
+    let gains: Vec<(Bytes, f64)> = region_only.map(|case| (case.segment, gain_of(sweep, case))).collect();
+    let gain_text = |size: Bytes| {
         let gain = gains.iter().find(|known| known.0 == size).map_or(0.0, |known| known.1);
         format!("{size} gain {}", earlier(gain))
     };
@@ -301,9 +301,9 @@ fn segments(sweep: &Sweep) -> Figure {
         caption: format!(
             "Staggered, regions of 128 MiB. On nearline disks segments of {}, of {}, of {}; up to {enough}, which a disk \
              reads faster than small ones, no more than a twentieth of the gain is lost.",
-            told(Bytes::kib(64)),
-            told(Bytes::mib(32)),
-            told(Bytes::mib(64))
+            gain_text(Bytes::kib(64)),
+            gain_text(Bytes::mib(32)),
+            gain_text(Bytes::mib(64))
         ),
         x: Axis::log("segment (MiB)"),
         y: Axis::linear("MLET (tours)"),
@@ -329,18 +329,18 @@ fn curves(sweep: &Sweep, cases: &[ScanCase], x: impl Fn(&ScanCase) -> f64) -> Ve
 }
 
 fn published(sweep: &Sweep) -> Table {
-    let gain = |wanted: Bytes, cases: &[ScanCase], of: fn(&ScanCase) -> Bytes| {
-        let case = cases.iter().find(|case| of(case) == wanted && case.escalation == EscalationScope::Region);
+    let gain = |wanted: Bytes, cases: &[ScanCase], size: fn(&ScanCase) -> Bytes| {
+        let case = cases.iter().find(|case| size(case) == wanted && case.escalation == EscalationScope::Region);
         case.map_or([0.0; 2], |case| gains_of(sweep, case))
     };
     let both = |gains: [f64; 2]| format!("{}, {}", earlier(gains[0]), earlier(gains[1]));
     let segment = |mib| gain(Bytes::mib(mib), &sweep.segments, |case| case.segment);
     let smallest = gain(Bytes::kib(64), &sweep.segments, |case| case.segment);
-    let (one, middle, large) = (segment(1), segment(32), segment(64));
-    let hours = [0, 1].map(|model| one[model] * 0.5 * TOUR_HOURS);
-    let share = |of: [f64; 2]| both([of[0] / smallest[0], of[1] / smallest[1]]);
+    let (small, middle, large) = (segment(1), segment(32), segment(64));
+    let hours = [0, 1].map(|model| small[model] * 0.5 * TOUR_HOURS);
+    let share = |gains: [f64; 2]| both([gains[0] / smallest[0], gains[1] / smallest[1]]);
     let rows = [
-        ["128 MB, 1 MB: how much earlier", "10 to 20 %, tours of 7 to 14 days", &both(one)],
+        ["128 MB, 1 MB: how much earlier", "10 to 20 %, tours of 7 to 14 days", &both(small)],
         [
             "the same in hours, tour of two weeks",
             "30 to 70 h, all tours",
@@ -372,9 +372,16 @@ fn sizes(sweep: &Sweep) -> Table {
     // Each size has two cases: with and without the neighbours.
     let pairs = sweep.regions.chunks_exact(2).chain(sweep.segments.chunks_exact(2));
     let rows = pairs.map(|pair| {
-        let [alone, wide] = [pair[0].models(), pair[1].models()];
+        let [region_only, with_neighbours] = [pair[0].models(), pair[1].models()];
         let [region, segment] = [pair[0].region, pair[0].segment].map(|size| size.to_string());
-        vec![region, segment, with_error(alone[0]), with_error(wide[0]), with_error(alone[1]), with_error(wide[1])]
+        vec![
+            region,
+            segment,
+            with_error(region_only[0]),
+            with_error(with_neighbours[0]),
+            with_error(region_only[1]),
+            with_error(with_neighbours[1]),
+        ]
     });
     Table {
         name: "mlet-sizes".into(),
@@ -432,18 +439,18 @@ fn bytes(bytes: Bytes) -> String {
 }
 
 /// A sentence for each trace, with its name if there are several.
-fn told(driven: &[Driven], of: impl Fn(&Driven) -> String) -> String {
+fn describe(driven: &[Driven], text_of: impl Fn(&Driven) -> String) -> String {
     let sentence = |run: &Driven| {
-        let text = of(run);
+        let text = text_of(run);
         if driven.len() > 1 {
             return format!("{}: {text}.", run.name);
         }
         let mut letters = text.chars();
         letters.next().map_or(String::new(), |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
     };
-    let mut sentences: Vec<String> = driven.iter().take(TOLD_MAX).map(sentence).collect();
-    if driven.len() > TOLD_MAX {
-        sentences.push(format!("({} more are shown.)", driven.len() - TOLD_MAX));
+    let mut sentences: Vec<String> = driven.iter().take(SHOWN_MAX).map(sentence).collect();
+    if driven.len() > SHOWN_MAX {
+        sentences.push(format!("({} more are shown.)", driven.len() - SHOWN_MAX));
     }
     sentences.join(" ")
 }

@@ -132,13 +132,14 @@ pub fn delays(
     errors: &[Sector],
     phase: f64,
 ) -> Vec<f64> {
-    let own: Vec<f64> = errors.iter().map(|&error| (visit(order, grid, error) - phase).rem_euclid(1.0)).collect();
+    let own_delays: Vec<f64> =
+        errors.iter().map(|&error| (visit(order, grid, error) - phase).rem_euclid(1.0)).collect();
     if escalation == EscalationScope::None {
-        return own;
+        return own_delays;
     }
     // A region is verified when the first of its errors is found: one entry for each region with errors, by region.
     let mut found: Vec<(u64, f64)> =
-        errors.iter().zip(&own).map(|(&error, &delay)| (grid.region_of(error), delay)).collect();
+        errors.iter().zip(&own_delays).map(|(&error, &delay)| (grid.region_of(error), delay)).collect();
     found.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
     found.dedup_by_key(|entry| entry.0);
     if escalation == EscalationScope::RegionAndNeighbours {
@@ -225,9 +226,12 @@ mod tests {
         let (region, segment) = (Bytes::mib(128), Bytes::mib(8));
         let staggered = |escalation| mlet(OrderKind::STAGGERED, region, segment, escalation);
         assert!((staggered(EscalationScope::None) - 0.5).abs() < 0.0055);
-        let (alone, with_neighbours) =
+        let (without_neighbours, with_neighbours) =
             (staggered(EscalationScope::Region), staggered(EscalationScope::RegionAndNeighbours));
-        assert!((0.02..0.04).contains(&(alone - with_neighbours)), "{alone} {with_neighbours}");
+        assert!(
+            (0.02..0.04).contains(&(without_neighbours - with_neighbours)),
+            "{without_neighbours} {with_neighbours}"
+        );
     }
 
     /// Four regions of four segments of ten sectors, staggered: sector 23 of region 0 is in round 2, step 8.
@@ -236,7 +240,7 @@ mod tests {
         let (grid, order) = (Grid::new(160, 40, 10), OrderKind::STAGGERED.order(&[]));
         let near = |reached: &[f64], expected: &[f64]| {
             assert!(
-                reached.iter().zip(expected).all(|(one, two)| (one - two).abs() < 1e-9),
+                reached.iter().zip(expected).all(|(delay, wanted)| (delay - wanted).abs() < 1e-9),
                 "{reached:?} {expected:?}"
             );
         };
@@ -244,11 +248,11 @@ mod tests {
 
         // Regions 0, 0, 1 and 3; visited at steps 8.3, 12.0, 5.0 and 15.9; the phase is step 8.
         let errors = [23, 30, 50, 159].map(Sector);
-        let by = |escalation| {
+        let delays_with = |escalation| {
             delays(order.as_ref(), &grid, escalation, &errors, 0.5).iter().map(|delay| delay * 16.0).collect::<Vec<_>>()
         };
-        near(&by(EscalationScope::None), &[0.3, 4.0, 13.0, 7.9]);
-        near(&by(EscalationScope::Region), &[0.3, 0.3, 13.0, 7.9]);
-        near(&by(EscalationScope::RegionAndNeighbours), &[0.3, 0.3, 0.3, 7.9]);
+        near(&delays_with(EscalationScope::None), &[0.3, 4.0, 13.0, 7.9]);
+        near(&delays_with(EscalationScope::Region), &[0.3, 0.3, 13.0, 7.9]);
+        near(&delays_with(EscalationScope::RegionAndNeighbours), &[0.3, 0.3, 0.3, 7.9]);
     }
 }

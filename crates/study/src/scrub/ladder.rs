@@ -128,7 +128,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_the_general_simulator(
+        fn the_ladder_gives_the_result_of_the_general_simulator(
             drawn in prop::collection::vec((0u64..400_000_000, 0u64..20_000_000), 1..60),
             wait in 0u64..100_000_000,
             step in 1u64..=64,

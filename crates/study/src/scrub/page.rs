@@ -11,7 +11,7 @@ use scrubjay_core::units::Nanos;
 use scrubjay_sim::exact::ScrubFigures;
 
 /// Intervals are called predictable if predictions correlate with actual lengths by more than this.
-const FORESIGHT_MIN: f64 = 0.3;
+const CORRELATION_MIN: f64 = 0.3;
 /// The coefficient of variation up to which having waited says little (1 if exponential).
 const VARIATION_LOW: f64 = 1.25;
 /// The throughput aimed at with a mean slowdown of 1 ms, in multiples of the idle class's.
@@ -43,15 +43,15 @@ pub fn page(findings: &[ScrubFindings]) -> Page {
 
 /// The recommendation.
 fn advice(findings: &[ScrubFindings]) -> String {
-    let told: Vec<&ScrubFindings> = findings.iter().filter(|found| !found.has_too_few_intervals()).collect();
-    if let (Some(found), true) = (findings.first(), told.is_empty()) {
+    let conclusive: Vec<&ScrubFindings> = findings.iter().filter(|found| !found.has_too_few_intervals()).collect();
+    if let (Some(found), true) = (findings.first(), conclusive.is_empty()) {
         return format!(
             "Use \"scrubjay scrub\" and look at its ETA: the trace tells too little to say how long it takes ({} idle intervals \
              are long enough for a request).",
             found.usable
         );
     }
-    let findings = told;
+    let findings = conclusive;
     let goals = findings.first().map_or(&[][..], |found| &found.goals);
     let proposed = goals.iter().position(|reached| millis(reached.goal) == GOAL_PROPOSED_MS).unwrap_or(0);
     let mut hours: Vec<f64> = findings.iter().filter_map(|found| found.goals.get(proposed)).map(pass_hours).collect();
@@ -97,14 +97,14 @@ fn times(findings: &[ScrubFindings]) -> Table {
 
 /// Which of the paper's claims hold: in full for one trace; for several, in how many. The captions have the rest.
 fn claims(findings: &[ScrubFindings]) -> String {
-    let told: Vec<&ScrubFindings> = findings.iter().filter(|found| !found.has_too_few_intervals()).collect();
-    match (findings, &told[..]) {
-        ([found], []) => format!("There is {}", little_told(found)),
-        ([found], _) => format!("{} {} {}", ranking_told(found), sizes_told(found), times_told(found)),
+    let conclusive: Vec<&ScrubFindings> = findings.iter().filter(|found| !found.has_too_few_intervals()).collect();
+    match (findings, &conclusive[..]) {
+        ([found], []) => format!("There is {}", too_little_text(found)),
+        ([found], _) => format!("{} {} {}", ranking_text(found), sizes_text(found), times_text(found)),
         _ => {
-            let (all, count) = (findings.len(), told.len());
-            let ranked = told.iter().filter(|found| found.ranking.iter().all(Ranking::holds)).count();
-            let growing = told.iter().filter(|found| found.sizes.adapted.iter().any(Adapted::wins)).count();
+            let (all, count) = (findings.len(), conclusive.len());
+            let ranked = conclusive.iter().filter(|found| found.ranking.iter().all(Ranking::holds)).count();
+            let growing = conclusive.iter().filter(|found| found.sizes.adapted.iter().any(Adapted::wins)).count();
             format!(
                 "{count} of {all} traces have enough idle intervals to tell policies apart. On {ranked} of these the paper's \
                  ranking holds (Oracle, Lossless Waiting, Waiting, AR + Waiting, Auto-Regression); on {growing} a size \
@@ -114,7 +114,7 @@ fn claims(findings: &[ScrubFindings]) -> String {
     }
 }
 
-fn little_told(found: &ScrubFindings) -> String {
+fn too_little_text(found: &ScrubFindings) -> String {
     let ScrubFindings { usable, .. } = found;
     format!("too little to tell which policy is better: {usable} idle intervals are long enough for a request.")
 }
@@ -133,7 +133,7 @@ fn predictors(found: &ScrubFindings, suffix: &str) -> Figure {
     Figure {
         name: format!("scrub-predictors{suffix}"),
         title: format!("Which idle intervals to use: {}", found.name),
-        caption: if found.has_too_few_intervals() { little_told(found) } else { ranking_told(found) },
+        caption: if found.has_too_few_intervals() { too_little_text(found) } else { ranking_text(found) },
         x: Axis::linear("collisions for each idle interval"),
         y: Axis::linear("share of the idle time used"),
         series,
@@ -157,7 +157,8 @@ fn sizes(found: &ScrubFindings, suffix: &str) -> Figure {
     let best = sizes.best.iter().map(|(_, pair)| labelled(format!("{} KiB", pair.size.0 >> 10), &pair.outcome));
     series.push(joined("best size", Style::Line, best));
     for kind in [GrowthApproach::Exponential, GrowthApproach::Linear, GrowthApproach::Swapping] {
-        let points = sizes.adapted.iter().filter(|adapted| adapted.kind == kind).map(|one| place_15(&one.outcome));
+        let points =
+            sizes.adapted.iter().filter(|adapted| adapted.kind == kind).map(|adapted| place_15(&adapted.outcome));
         series.push(joined(kind.name(), Style::Dashed, points));
     }
     let budgets = found.goals.iter().map(|reached| place_15(&reached.budget));
@@ -166,7 +167,7 @@ fn sizes(found: &ScrubFindings, suffix: &str) -> Figure {
     Figure {
         name: format!("scrub-sizes{suffix}"),
         title: format!("How large requests should be: {}", found.name),
-        caption: if found.has_too_few_intervals() { little_told(found) } else { sizes_told(found) },
+        caption: if found.has_too_few_intervals() { too_little_text(found) } else { sizes_text(found) },
         x: Axis::linear("mean slowdown (ms)"),
         y: Axis::linear("scrubbed (MB/s)"),
         series,
@@ -197,7 +198,7 @@ fn goals(findings: &[ScrubFindings]) -> Table {
         name: "scrub-goals".into(),
         title: "Throughput inside slowdown goals".into(),
         caption: match findings {
-            [found] => goals_told(found),
+            [found] => goals_text(found),
             _ => "The idle class, the paper's baseline, sends 64 KiB after 10 ms of idleness. A tuned wait knows the whole trace \
                   beforehand; the budget learns as it goes."
                 .into(),
@@ -238,9 +239,9 @@ fn goal_rows(found: &ScrubFindings) -> Vec<Vec<String>> {
 }
 
 /// The throughput of a trace at each goal.
-fn goals_told(found: &ScrubFindings) -> String {
+fn goals_text(found: &ScrubFindings) -> String {
     if found.has_too_few_intervals() {
-        return format!("There is {}", little_told(found));
+        return format!("There is {}", too_little_text(found));
     }
     let mut text = format!(
         "The idle class reads {:.2} MB/s at a mean slowdown of {:.2} ms.",
@@ -261,16 +262,16 @@ fn goals_told(found: &ScrubFindings) -> String {
 }
 
 /// The throughput at 1 ms relative to the idle class, and at the slowdown of the idle class.
-fn times_told(found: &ScrubFindings) -> String {
+fn times_text(found: &ScrubFindings) -> String {
     let ceiling = found.ceiling();
     let mut text = String::new();
     let at_1_ms = found.goals.iter().find(|reached| millis(reached.goal) == 1.0).and_then(|reached| reached.tuned);
     if let Some(pair) = at_1_ms {
         let times = found.times_idle_class(&pair.outcome);
-        let how = if times >= TIMES_AIMED { "more" } else { "less" };
+        let comparison = if times >= TIMES_AIMED { "more" } else { "less" };
         text = format!(
-            "At a mean slowdown of 1 ms a tuned wait reads {times:.2} times as much as the idle class, {how} than three \
-             times; {ceiling:.2} times is what requests of 4 MiB come to in the same idle time."
+            "At a mean slowdown of 1 ms a tuned wait reads {times:.2} times as much as the idle class, {comparison} \
+             than three times; {ceiling:.2} times is what requests of 4 MiB come to in the same idle time."
         );
     }
     if let Some(pair) = found.at_par {
@@ -282,10 +283,12 @@ fn times_told(found: &ScrubFindings) -> String {
 }
 
 /// Whether a fixed size beats the adaptive ones, and if not, which ones win and by how much.
-fn sizes_told(found: &ScrubFindings) -> String {
+fn sizes_text(found: &ScrubFindings) -> String {
     let wins = found.sizes.adapted.iter().filter(|adapted| adapted.wins());
     let wins: Vec<String> = wins
-        .map(|one| format!("{} reads {:.1} % more at {} ms", one.kind.name(), one.gain() * 100.0, millis(one.goal)))
+        .map(|adapted| {
+            format!("{} reads {:.1} % more at {} ms", adapted.kind.name(), adapted.gain() * 100.0, millis(adapted.goal))
+        })
         .collect();
     if !wins.is_empty() {
         return format!(
@@ -294,21 +297,21 @@ fn sizes_told(found: &ScrubFindings) -> String {
         );
     }
     let most = found.sizes.adapted.iter().max_by(|one, two| one.gain().total_cmp(&two.gain()));
-    let but = most.filter(|most| most.gain() > 0.0).map_or(String::new(), |most| {
+    let exception = most.filter(|most| most.gain() > 0.0).map_or(String::new(), |most| {
         format!(" ({} comes to {:.2} % more at {} ms)", most.kind.name(), most.gain() * 100.0, millis(most.goal))
     });
-    format!("No size that grows while the disk stays idle reads more than one fixed size, well chosen{but}.")
+    format!("No size that grows while the disk stays idle reads more than one fixed size, well chosen{exception}.")
 }
 
 /// Whether the ranking holds, and if not, where and why.
-fn ranking_told(found: &ScrubFindings) -> String {
+fn ranking_text(found: &ScrubFindings) -> String {
     let failing: Vec<&Ranking> = found.ranking.iter().filter(|ranking| !ranking.holds()).collect();
     if failing.is_empty() {
         return "The paper's ranking holds: Oracle, Lossless Waiting, Waiting, AR + Waiting, Auto-Regression.".into();
     }
     let pairs = failing.chunk_by(|one, two| (one.better, one.worse) == (two.better, two.worse)).map(|pair| {
-        let places: Vec<String> = pair.iter().map(|one| format!("{} %", one.rate * 100.0)).collect();
-        let most = pair.iter().map(|one| one.worse_used - one.better_used).fold(0.0, f64::max);
+        let places: Vec<String> = pair.iter().map(|ranking| format!("{} %", ranking.rate * 100.0)).collect();
+        let most = pair.iter().map(|ranking| ranking.worse_used - ranking.better_used).fold(0.0, f64::max);
         let (worse, better, places) = (pair[0].worse, pair[0].better, places.join(", "));
         format!(
             "{worse} uses more than {better} at {places} collisions, by up to {:.1} % of the idle time",
@@ -316,20 +319,20 @@ fn ranking_told(found: &ScrubFindings) -> String {
         )
     });
     let places = pairs.collect::<Vec<_>>().join("; ");
-    format!("The paper's ranking holds but for this: {places}. {}", why(found, &failing))
+    format!("The paper's ranking holds but for this: {places}. {}", explanation(found, &failing))
 }
 
-fn why(found: &ScrubFindings, failing: &[&Ranking]) -> String {
-    let (foresight, variation) = (found.predictors.foresight, found.predictors.variation);
-    let waited = failing.iter().map(|one| {
-        used_within(&found.predictors.lossless, one.rate) - used_within(&found.predictors.waiting, one.rate)
+fn explanation(found: &ScrubFindings, failing: &[&Ranking]) -> String {
+    let (correlation, variation) = (found.predictors.correlation, found.predictors.variation);
+    let waited = failing.iter().map(|ranking| {
+        used_within(&found.predictors.lossless, ranking.rate) - used_within(&found.predictors.waiting, ranking.rate)
     });
     let waited = waited.fold(0.0, f64::max) * 100.0;
     let cost = format!("waiting alone costs up to {waited:.0} % of the idle time there");
-    if foresight > FORESIGHT_MIN {
+    if correlation > CORRELATION_MIN {
         return format!(
-            "Here an interval can be told from those before (predictions correlate with what comes by {foresight:.2}), \
-             and {cost}."
+            "Here an interval can be told from those before (predictions correlate with what comes by \
+             {correlation:.2}), and {cost}."
         );
     }
     if variation < VARIATION_LOW {
@@ -339,8 +342,8 @@ fn why(found: &ScrubFindings, failing: &[&Ranking]) -> String {
         );
     }
     format!(
-        "Predictions tell little (they correlate with what comes by {foresight:.2}), but {cost}, and a prediction costs \
-         nothing."
+        "Predictions tell little (they correlate with what comes by {correlation:.2}), but {cost}, and a prediction \
+         costs nothing."
     )
 }
 

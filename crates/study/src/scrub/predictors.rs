@@ -50,7 +50,7 @@ pub struct Predictors {
     pub mixes: Vec<Series>,
     /// How well the next interval can be predicted from those before: the correlation of AR's predictions with the
     /// actual lengths, -1..=1. Zero if either is constant.
-    pub foresight: f64,
+    pub correlation: f64,
     /// The coefficient of variation of the intervals; 1 if they are exponential.
     pub variation: f64,
 }
@@ -66,11 +66,11 @@ impl Predictors {
             CurvePoint { label: label(wait), ..place(&outcome) }
         };
         let play = |player: &mut dyn Player| place(&exact::simulate(periods, disk, player));
-        let regression = Foreseen::by(Method::AutoRegressive, periods);
-        let acd = Foreseen::by(Method::Acd, periods);
-        let alone = |foreseen: &Foreseen| {
-            let cutoffs = CUTOFFS_PCT.iter().map(|&pct| foreseen.percentile(pct));
-            let points = cutoffs.map(|cutoff| play(&mut foreseen.player(cutoff, Nanos::ZERO)));
+        let regression = IntervalPredictions::by(Method::AutoRegressive, periods);
+        let acd = IntervalPredictions::by(Method::Acd, periods);
+        let without_wait = |predictions: &IntervalPredictions| {
+            let cutoffs = CUTOFFS_PCT.iter().map(|&pct| predictions.percentile(pct));
+            let points = cutoffs.map(|cutoff| play(&mut predictions.player(cutoff, Nanos::ZERO)));
             points.collect()
         };
         let mix = |&pct: &f64| {
@@ -86,10 +86,10 @@ impl Predictors {
             oracle: curve("Oracle", Style::Line, oracles.collect()),
             lossless: curve("Lossless Waiting", Style::Dashed, lossless.collect()),
             waiting: curve("Waiting", Style::Line, waits.iter().map(wait).collect()),
-            auto_regression: curve("Auto-Regression", Style::Line, alone(&regression)),
-            acd: curve("ACD", Style::Dashed, alone(&acd)),
+            auto_regression: curve("Auto-Regression", Style::Line, without_wait(&regression)),
+            acd: curve("ACD", Style::Dashed, without_wait(&acd)),
             mixes: MIXES_PCT.iter().map(mix).collect(),
-            foresight: regression.foresight(periods),
+            correlation: regression.correlation(periods),
             variation: moments.variation(),
         }
     }
@@ -151,14 +151,14 @@ fn shares() -> impl Iterator<Item = f64> {
 }
 
 /// The predicted length of each idle interval, made just before it began.
-struct Foreseen {
+struct IntervalPredictions {
     /// Predictions by busy period, in seconds; negative infinity where there is none.
     seconds: Vec<f64>,
     ascending: Vec<f64>,
 }
 
-impl Foreseen {
-    fn by(method: Method, periods: &Periods) -> Foreseen {
+impl IntervalPredictions {
+    fn by(method: Method, periods: &Periods) -> IntervalPredictions {
         let mut prediction = Prediction::new(method);
         let mut seconds = vec![f64::NEG_INFINITY; periods.idle().len().min(1)];
         for &idle in periods.intervals() {
@@ -167,7 +167,7 @@ impl Foreseen {
         }
         let mut ascending: Vec<f64> = seconds.iter().copied().filter(|seconds| seconds.is_finite()).collect();
         ascending.sort_by(f64::total_cmp);
-        Foreseen { seconds, ascending }
+        IntervalPredictions { seconds, ascending }
     }
 
     /// A percentile of all predictions, in seconds; infinite if there are none.
@@ -176,19 +176,19 @@ impl Foreseen {
         self.ascending.get(rank.round() as usize).copied().unwrap_or(f64::INFINITY)
     }
 
-    fn player(&self, cutoff: f64, wait: Nanos) -> Foreteller<'_> {
-        Foreteller {
+    fn player(&self, cutoff: f64, wait: Nanos) -> PredictionPlayer<'_> {
+        PredictionPlayer {
             expected: &self.seconds,
             cutoff,
-            fire: IdlePattern { wait, first: SIZE, growth: RequestGrowth::Fixed },
+            firing_pattern: IdlePattern { wait, first: SIZE, growth: RequestGrowth::Fixed },
         }
     }
 
     /// The correlation of predictions with actual lengths.
-    fn foresight(&self, periods: &Periods) -> f64 {
+    fn correlation(&self, periods: &Periods) -> f64 {
         let pairs = || {
-            let came = periods.idle().iter().map(|idle| idle.as_secs_f64());
-            self.seconds.iter().copied().zip(came).filter(|(expected, _)| expected.is_finite())
+            let actual = periods.idle().iter().map(|idle| idle.as_secs_f64());
+            self.seconds.iter().copied().zip(actual).filter(|(expected, _)| expected.is_finite())
         };
         let count = pairs().count().max(1) as f64;
         let (sum_x, sum_y) = pairs().fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
@@ -204,15 +204,15 @@ impl Foreseen {
 }
 
 /// Fires in intervals that are predicted to be longer than the cutoff.
-struct Foreteller<'a> {
+struct PredictionPlayer<'a> {
     expected: &'a [f64],
     cutoff: f64,
-    fire: IdlePattern,
+    firing_pattern: IdlePattern,
 }
 
-impl Player for Foreteller<'_> {
+impl Player for PredictionPlayer<'_> {
     fn pattern(&mut self, interval: Interval) -> IdlePattern {
-        if self.expected[interval.number] > self.cutoff { self.fire } else { IdlePattern::NEVER }
+        if self.expected[interval.number] > self.cutoff { self.firing_pattern } else { IdlePattern::NEVER }
     }
 
     fn ended(&mut self, _: Nanos) {}
@@ -237,7 +237,7 @@ mod tests {
     /// In service a predictor sees the intervals as its own requests leave them: the same cutoff fires more often. At
     /// the same collision rate it uses about as much idle time, but not more.
     #[test]
-    fn what_is_foreseen_once_is_at_least_as_good_as_in_service() {
+    fn precomputed_predictions_are_at_least_as_good_as_the_policy_in_service() {
         let think = TimeSpan::Pareto { minimum: Nanos::from_millis(30), shape: 1.2, maximum: Nanos::from_secs(100) };
         let gap = TimeSpan::Exponential { mean: Nanos::from_millis(10) };
         let requests = Bursts::new(4, gap, think, TimeSpan::Fixed(Nanos::from_millis(2)), Rng::new(5)).take(8000);
@@ -245,9 +245,9 @@ mod tests {
         let predictors = Predictors::of(&periods, disk);
         let methods = [(Method::AutoRegressive, &predictors.auto_regression), (Method::Acd, &predictors.acd)];
         for (method, once) in methods {
-            let foreseen = Foreseen::by(method, &periods);
+            let predictions = IntervalPredictions::by(method, &periods);
             for pct in [50.0, 80.0, 95.0] {
-                let cutoff = Cutoff::Length(Nanos::from_secs_f64(foreseen.percentile(pct)));
+                let cutoff = Cutoff::Length(Nanos::from_secs_f64(predictions.percentile(pct)));
                 let live = exact::simulate(&periods, disk, &mut Predicted::new(method, cutoff, Nanos::ZERO, SIZE));
                 let (used, used_once) = (live.used_ratio(), used_within(once, live.collision_rate()));
                 assert!(live.collisions > 0 && used < used_once + 0.03, "{method:?} {pct}: {used} {used_once}");

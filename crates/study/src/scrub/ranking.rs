@@ -35,13 +35,13 @@ impl Ranking {
 /// Compares neighbours in the ranking, and Waiting with both predictors. Of the four mixes, the best at each rate
 /// counts.
 pub fn check(found: &Predictors) -> Vec<Ranking> {
-    let one = |curve: &Series, rate: f64| used_within(curve, rate);
-    let oracle = |rate| one(&found.oracle, rate);
-    let lossless = |rate| one(&found.lossless, rate);
-    let waiting = |rate| one(&found.waiting, rate);
+    let used = |curve: &Series, rate: f64| used_within(curve, rate);
+    let oracle = |rate| used(&found.oracle, rate);
+    let lossless = |rate| used(&found.lossless, rate);
+    let waiting = |rate| used(&found.waiting, rate);
     let mix = |rate| found.mixes.iter().map(|mix| used_within(mix, rate)).fold(0.0, f64::max);
-    let regression = |rate| one(&found.auto_regression, rate);
-    let acd = |rate| one(&found.acd, rate);
+    let regression = |rate| used(&found.auto_regression, rate);
+    let acd = |rate| used(&found.acd, rate);
     type Used<'a> = (&'static str, &'a dyn Fn(f64) -> f64);
     let pairs: [(Used, Used); 6] = [
         (("Oracle", &oracle), ("Lossless Waiting", &lossless)),

@@ -38,9 +38,9 @@ static MID_WRITE: LazyLock<ScrubFindings> = LazyLock::new(|| studied("mid-write"
 fn unranked(found: &ScrubFindings) -> Vec<String> {
     let failing = found.ranking.iter().filter(|ranking| !ranking.holds());
     failing
-        .map(|one| {
-            let (better, worse) = (one.better_used, one.worse_used);
-            format!("{} < {} at {}: {better:.4} < {worse:.4}", one.better, one.worse, one.rate)
+        .map(|ranking| {
+            let (better, worse) = (ranking.better_used, ranking.worse_used);
+            format!("{} < {} at {}: {better:.4} < {worse:.4}", ranking.better, ranking.worse, ranking.rate)
         })
         .collect()
 }
@@ -104,7 +104,7 @@ fn budget_keeps_its_goals_and_reads_most_of_what_could_be_read() {
 }
 
 #[test]
-fn a_page_shows_each_trace_and_says_what_holds() {
+fn a_page_shows_each_trace_and_states_which_claims_hold() {
     let none = study("none", &Periods::default(), DISK, &GOALS[1..3], &|_| {});
     let page = page(&[HEAVY.clone(), MID_READ.clone(), none]);
     let names: BTreeSet<&str> = page.exhibits.iter().map(Exhibit::name).collect();
@@ -131,22 +131,22 @@ fn a_page_shows_each_trace_and_says_what_holds() {
 }
 
 #[test]
-fn the_page_of_one_trace_says_in_words_what_holds() {
-    let one = |found: &ScrubFindings| page(std::slice::from_ref(found)).paragraphs;
-    let [advice, _, claims] = &one(&HEAVY)[..] else { panic!() };
+fn the_page_of_one_trace_states_which_claims_hold() {
+    let paragraphs = |found: &ScrubFindings| page(std::slice::from_ref(found)).paragraphs;
+    let [advice, _, claims] = &paragraphs(&HEAVY)[..] else { panic!() };
     assert_eq!(advice, "Use \"scrubjay scrub --slowdown 1ms\": under this load it reads a disk of 4 TB in 20 h.");
     assert!(claims.starts_with("The paper's ranking holds: "), "{claims}");
-    assert!(one(&MID_READ)[2].contains("less than three times; 5.86 times is"));
+    assert!(paragraphs(&MID_READ)[2].contains("less than three times; 5.86 times is"));
     let none = study("none", &Periods::default(), DISK, &GOALS, &|_| {});
-    let nothing = one(&none);
+    let nothing = paragraphs(&none);
     assert!(nothing[2].starts_with("There is too little to tell which policy is better: 0 idle"), "{nothing:?}");
 }
 
 #[test]
-fn as_many_steps_are_told_as_were_announced() {
+fn as_many_steps_are_reported_as_were_announced() {
     for requests in [0, 2000] {
-        let (told, periods) = (Cell::new(0), heavy_tailed().into_iter().take(requests).collect());
-        study("some", &periods, DISK, &GOALS[..2], &|steps| told.set(told.get() + steps));
-        assert_eq!(told.get(), steps(2), "{requests} requests");
+        let (reported, periods) = (Cell::new(0), heavy_tailed().into_iter().take(requests).collect());
+        study("some", &periods, DISK, &GOALS[..2], &|steps| reported.set(reported.get() + steps));
+        assert_eq!(reported.get(), steps(2), "{requests} requests");
     }
 }

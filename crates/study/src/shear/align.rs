@@ -17,9 +17,9 @@ const REQUEST_MAX: u64 = 31 * 4096;
 
 /// How a file's blocks become requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sent {
+pub enum RequestSplit {
     /// In requests as large as possible.
-    AsTheyCome,
+    AsLargeAsPossible,
     /// In requests that do not cross the end of a stripe.
     ByStripe,
 }
@@ -31,7 +31,7 @@ pub fn setup() -> ArraySetup {
 
 /// The bandwidth in MB/s of writing 100 files one after another, each of 0.5 to 1.5 times the mean size. The writes of
 /// a file are sent together, as by a flush; the next file begins when they are done.
-pub fn bandwidth(mean_bytes: u64, sent: Sent, seed: u64) -> f64 {
+pub fn bandwidth(mean_bytes: u64, split: RequestSplit, seed: u64) -> f64 {
     let setup = setup();
     let stripe = setup.chunk_bytes * setup.map.data() as u64;
     let (mut array, mut rng) = (Array::new(setup), Rng::new(seed));
@@ -39,19 +39,19 @@ pub fn bandwidth(mean_bytes: u64, sent: Sent, seed: u64) -> f64 {
     for _ in 0..FILES {
         let blocks = ((0.5 + rng.uniform()) * mean_bytes as f64 / 4096.0).round().max(1.0) as u64;
         let end = at + blocks * 4096;
-        let requests = requests(at, end, stripe, sent);
+        let requests = requests(at, end, stripe, split);
         seconds += array.run(&ProbeBatch { requests }).makespan().as_secs_f64();
         (at, bytes) = (end, bytes + blocks * 4096);
     }
     bytes as f64 / seconds / 1e6
 }
 
-fn requests(start: u64, end: u64, stripe: u64, sent: Sent) -> Vec<ProbeRequest> {
+fn requests(start: u64, end: u64, stripe: u64, split: RequestSplit) -> Vec<ProbeRequest> {
     let (mut at, mut requests) = (start, Vec::new());
     while at < end {
-        let len = match sent {
-            Sent::AsTheyCome => REQUEST_MAX,
-            Sent::ByStripe => stripe - at % stripe,
+        let len = match split {
+            RequestSplit::AsLargeAsPossible => REQUEST_MAX,
+            RequestSplit::ByStripe => stripe - at % stripe,
         };
         let len = len.min(end - at);
         requests.push(ProbeRequest { kind: ProbeAccess::Rewrite, ..ProbeRequest::read(at, len) });
@@ -63,11 +63,12 @@ fn requests(start: u64, end: u64, stripe: u64, sent: Sent) -> Vec<ProbeRequest> 
 /// Figure 20.
 pub fn figure_20(effort: Effort) -> Vec<Exhibit> {
     let sizes: Vec<u64> = (2..=12).map(|power| (1 << power) * KIB).collect();
-    let curve = |name: &str, sent| {
-        let point = |&size: &u64| ((size / KIB) as f64, bandwidth(size, sent, effort.seed));
+    let curve = |name: &str, split| {
+        let point = |&size: &u64| ((size / KIB) as f64, bandwidth(size, split, effort.seed));
         Series::new(name, Style::Line, sizes.iter().map(point))
     };
-    let series = vec![curve("by stripe", Sent::ByStripe), curve("as they come", Sent::AsTheyCome)];
+    let series =
+        vec![curve("by stripe", RequestSplit::ByStripe), curve("as they come", RequestSplit::AsLargeAsPossible)];
     let gain = |at: usize| series[0].points[at].y / series[1].points[at].y;
     let caption = format!(
         "Files of 4 MiB are written {:.2} times as fast in whole stripes, files of 4 KiB {:.2} times (there more than 2 for larger \
@@ -93,14 +94,14 @@ mod tests {
     #[test]
     fn every_block_is_sent_once_and_none_across_stripes() {
         let stripe = 96 * KIB;
-        for sent in [Sent::AsTheyCome, Sent::ByStripe] {
-            let requests = requests(8192, 1 << 20, stripe, sent);
+        for split in [RequestSplit::AsLargeAsPossible, RequestSplit::ByStripe] {
+            let requests = requests(8192, 1 << 20, stripe, split);
             let mut at = 8192;
             for request in &requests {
                 assert_eq!(request.offset, at);
                 at += request.len;
                 let is_inside = request.offset / stripe == (at - 1) / stripe;
-                assert!(is_inside || sent == Sent::AsTheyCome, "{request:?}");
+                assert!(is_inside || split == RequestSplit::AsLargeAsPossible, "{request:?}");
             }
             assert_eq!(at, 1 << 20);
         }

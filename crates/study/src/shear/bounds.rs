@@ -47,7 +47,7 @@ impl Scan {
     }
 
     /// The caption: `Found: chunks of 8 KiB, boundaries at ...`
-    fn told(&self) -> String {
+    fn found_text(&self) -> String {
         let places = self.places_kib();
         let (first, more) = (&places[..places.len().min(12)], places.len().saturating_sub(12));
         let names: Vec<String> = first.iter().map(u64::to_string).collect();
@@ -61,7 +61,7 @@ pub fn figure_5(effort: Effort) -> Vec<Exhibit> {
     let striped = |disks: usize, chunk: u64| {
         let setup = array(LayoutKind::Raid0, disks, chunk);
         let scan = Scan::of(&setup, effort);
-        let mut caption = format!("{} There is one every {chunk} KiB", scan.told());
+        let mut caption = format!("{} There is one every {chunk} KiB", scan.found_text());
         caption.push_str(match chunk {
             4 => ": a chunk is one block, so all places are as fast as only boundaries are above.",
             _ => ".",
@@ -74,7 +74,7 @@ pub fn figure_5(effort: Effort) -> Vec<Exhibit> {
     let scan = Scan::of(&setup, effort);
     let caption = format!(
         "{} None where the direction turns, at 0 and 48 KiB: the first and the last chunk of a stripe look twice as long.",
-        scan.told()
+        scan.found_text()
     );
     let title = "Boundaries: ZIGZAG, 6 disks, 8 KiB (its Figure 5)".to_owned();
     exhibits.push(boundaries("shear-fig05-zigzag", title, caption, vec![line("", &scan.samples)]));
@@ -86,12 +86,12 @@ pub fn of_six(figure: &str, kind: LayoutKind, name: &str, effort: Effort) -> Exh
     let setup = array(kind, 6, 8);
     let scan = Scan::of(&setup, effort);
     let ratio = scan.contrast();
-    let why = match kind {
+    let note = match kind {
         LayoutKind::Chained => " (there 2:3): three disks instead of two, as the copies are shared with neighbours.",
         LayoutKind::Raid1 => " (there 1:2): four disks instead of two.",
         _ => " (there 1:2): two disks instead of one.",
     };
-    let caption = format!("{} A boundary takes {ratio:.2} of the time of another place{why}", scan.told());
+    let caption = format!("{} A boundary takes {ratio:.2} of the time of another place{note}", scan.found_text());
     let mut series = vec![line(name, &scan.samples)];
     if matches!(kind, LayoutKind::Raid1 | LayoutKind::Chained | LayoutKind::Near) {
         series.push(dashed("RAID-0", &boundary_scan(&array(LayoutKind::Raid0, 6, 8), effort)));
@@ -118,7 +118,7 @@ pub fn figure_19(effort: Effort) -> Vec<Exhibit> {
     let (whole, lost) = (ten(None, Nanos::ZERO), ten(Some(PULLED), REBUILD_TIME));
     let (before, after) = (Scan::of(&whole, effort), boundary_scan(&lost, effort));
     let plateaus = Plateaus::of(&after);
-    let title = |what: &str| format!("Boundaries: RAID-5 left-symmetric, 10 disks, {what} (its Figure 19)");
+    let title = |state: &str| format!("Boundaries: RAID-5 left-symmetric, 10 disks, {state} (its Figure 19)");
     let caption = format!(
         "The dips on both sides of the pulled disk's chunk are gone: {:.2} and {:.2} s, where the others are at {:.2} s. Its reads \
          go to all other disks, so its neighbours have twice as much to do as well. The plateau is {:.2} s instead of {:.2}: \
@@ -127,11 +127,11 @@ pub fn figure_19(effort: Effort) -> Vec<Exhibit> {
         plateaus.edges.1,
         plateaus.dips,
         plateaus.lost,
-        plateaus.others,
+        plateaus.other_chunks,
         REBUILD_TIME.as_millis_f64()
     );
     vec![
-        boundaries("shear-fig19-whole", title("all there"), before.told(), vec![line("", &before.samples)]),
+        boundaries("shear-fig19-whole", title("all there"), before.found_text(), vec![line("", &before.samples)]),
         boundaries("shear-fig19-lost", title("the fifth pulled"), caption, vec![line("", &after)]),
     ]
 }
@@ -146,7 +146,7 @@ pub struct Plateaus {
     /// The mean time at the other boundaries.
     pub dips: f64,
     /// The mean time inside the other chunks.
-    pub others: f64,
+    pub other_chunks: f64,
 }
 
 impl Plateaus {
@@ -156,16 +156,16 @@ impl Plateaus {
         let chunk = setup.chunk_bytes;
         let lost = setup.map.pattern().iter().position(|&disk| disk == PULLED).expect("it holds data") as u64;
         let is_edge = |sample: &&ScanPoint| sample.bytes.is_multiple_of(chunk);
-        let of = |index: u64| move |sample: &&ScanPoint| sample.bytes / chunk == index;
-        let at =
+        let is_in_chunk = |index: u64| move |sample: &&ScanPoint| sample.bytes / chunk == index;
+        let seconds_at =
             |bytes: u64| scan.iter().find(|sample| sample.bytes == bytes).map_or(f64::NAN, |sample| sample.seconds);
         let seconds = |samples: &mut dyn Iterator<Item = &ScanPoint>| mean(samples.map(|sample| sample.seconds));
         let is_far = |sample: &&ScanPoint| sample.bytes != lost * chunk && sample.bytes != (lost + 1) * chunk;
         Plateaus {
-            edges: (at(lost * chunk), at((lost + 1) * chunk)),
-            lost: seconds(&mut scan.iter().filter(|sample| of(lost)(sample) && !is_edge(sample))),
+            edges: (seconds_at(lost * chunk), seconds_at((lost + 1) * chunk)),
+            lost: seconds(&mut scan.iter().filter(|sample| is_in_chunk(lost)(sample) && !is_edge(sample))),
             dips: seconds(&mut scan.iter().filter(|sample| is_edge(sample) && is_far(sample))),
-            others: seconds(&mut scan.iter().filter(|sample| !of(lost)(sample) && !is_edge(sample))),
+            other_chunks: seconds(&mut scan.iter().filter(|sample| !is_in_chunk(lost)(sample) && !is_edge(sample))),
         }
     }
 }

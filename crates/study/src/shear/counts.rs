@@ -66,8 +66,8 @@ pub fn counted(effort: Effort, run_max: u64) -> Vec<RequestsOfArray> {
 pub fn layout_days(setup: &ArraySetup, effort: Effort) -> f64 {
     let [apart, together] = [1, 2].map(|times| one_disk(setup, Effort { requests: times * effort.requests, ..effort }));
     let disks = setup.map.pattern();
-    let pairs = (0..disks.len()).flat_map(|one| (one..disks.len()).map(move |other| (one, other)));
-    let seconds: f64 = pairs.map(|(one, other)| if disks[one] == disks[other] { together } else { apart }).sum();
+    let pairs = (0..disks.len()).flat_map(|first| (first..disks.len()).map(move |second| (first, second)));
+    let seconds: f64 = pairs.map(|(first, second)| if disks[first] == disks[second] { together } else { apart }).sum();
     seconds * effort.repeats as f64 / 86_400.0
 }
 
@@ -80,12 +80,15 @@ pub fn figure_7(effort: Effort) -> Vec<Exhibit> {
         ("layout", |cost| cost.layout),
         ("total", StepCost::total),
     ];
-    let series = |(name, of): Step| {
-        let points = all.iter().enumerate().map(|(at, one)| (at as f64 + 1.0, of(&one.cost) as f64 / 1e6));
+    let series = |(name, count): Step| {
+        let points = all.iter().enumerate().map(|(at, entry)| (at as f64 + 1.0, count(&entry.cost) as f64 / 1e6));
         Series::new(name, Style::Bars, points)
     };
-    let names: Vec<String> =
-        all.iter().enumerate().map(|(at, one)| format!("{}\u{a0}{} of {}", at + 1, one.array.0, one.array.1)).collect();
+    let names: Vec<String> = all
+        .iter()
+        .enumerate()
+        .map(|(at, entry)| format!("{}\u{a0}{} of {}", at + 1, entry.array.0, entry.array.1))
+        .collect();
     let last = all.last().expect("nine arrays");
     let days = layout_days(&array(last.array.0, last.array.1, CHUNK_KIB), effort);
     let caption = format!(
@@ -111,17 +114,17 @@ pub fn figure_7(effort: Effort) -> Vec<Exhibit> {
 }
 
 fn table(all: &[RequestsOfArray]) -> Table {
-    let row = |one: &RequestsOfArray| {
-        let (requests, seconds) = match one.run {
+    let row = |entry: &RequestsOfArray| {
+        let (requests, seconds) = match entry.run {
             Some((requests, seconds)) => (requests.to_string(), format!("{seconds:.0}")),
             None => ("-".to_owned(), "-".to_owned()),
         };
-        let cost = &one.cost;
+        let cost = &entry.cost;
         let counts = [cost.pattern, cost.boundary, cost.layout, cost.total()].map(|count| count.to_string());
-        let name = format!("{} of {}", one.array.0, one.array.1);
+        let name = format!("{} of {}", entry.array.0, entry.array.1);
         [name].into_iter().chain(counts).chain([requests, seconds]).collect()
     };
-    let exact = all.iter().filter_map(|one| one.run.map(|(run, _)| run == one.cost.total()));
+    let exact = all.iter().filter_map(|entry| entry.run.map(|(run, _)| run == entry.cost.total()));
     let (ran, same) = exact.fold((0, 0), |(ran, same), is_same| (ran + 1, same + usize::from(is_same)));
     Table {
         name: "shear-fig07-counts".into(),

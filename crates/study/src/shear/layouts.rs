@@ -45,14 +45,14 @@ pub fn figure_10(effort: Effort) -> Vec<Exhibit> {
     let panels: Vec<(String, Matrix)> = [Raid5Ls, Raid5La, Raid5Rs, Raid5Ra]
         .map(|kind| (kind.name().to_owned(), matrix(&array(kind, 6, 8), effort)))
         .into();
-    let told: Vec<String> = panels
+    let class_texts: Vec<String> = panels
         .iter()
         .map(|(name, matrix)| format!("{name}: {:?}, known as {}", sizes(matrix), names(matrix).join(", ")))
         .collect();
     let caption = format!(
         "Chunks of each class: {}. (The paper puts chunk 25 with 0, 5, 10, 15 and 20 of left-asymmetric; by its own map it lies \
          on the next disk, and so it does here.)",
-        told.join("; ")
+        class_texts.join("; ")
     );
     vec![maps("shear-fig10", "Layout: RAID-5, 6 disks (its Figure 10)".into(), caption, panels)]
 }
@@ -132,8 +132,8 @@ pub fn heterogeneous() -> [(&'static str, ArraySetup); 4] {
 pub fn plateaus(scan: &Scan) -> (f64, f64) {
     let chunk = array(LayoutKind::Raid0, 6, 8).chunk_bytes;
     let inside = |is_odd: bool| {
-        let of = move |bytes: u64| !bytes.is_multiple_of(chunk) && (bytes / chunk == ODD_DISK as u64) == is_odd;
-        super::draw::mean(scan.samples.iter().filter(|sample| of(sample.bytes)).map(|sample| sample.seconds))
+        let is_inside = move |bytes: u64| !bytes.is_multiple_of(chunk) && (bytes / chunk == ODD_DISK as u64) == is_odd;
+        super::draw::mean(scan.samples.iter().filter(|sample| is_inside(sample.bytes)).map(|sample| sample.seconds))
     };
     (inside(true), inside(false))
 }
@@ -141,20 +141,21 @@ pub fn plateaus(scan: &Scan) -> (f64, f64) {
 /// Figure 18: one disk differs from the others.
 pub fn figure_18(effort: Effort) -> Vec<Exhibit> {
     let panels = heterogeneous().map(|(name, setup)| (name.to_owned(), matrix(&setup, effort)));
-    let own = |matrix: &Matrix| matrix.rows[ODD_DISK][ODD_DISK] / matrix.rows[0][0];
-    let told: Vec<String> = panels.iter().map(|(name, matrix)| format!("{name} {:.2}", own(matrix))).collect();
+    let odd_ratio = |matrix: &Matrix| matrix.rows[ODD_DISK][ODD_DISK] / matrix.rows[0][0];
+    let time_texts: Vec<String> =
+        panels.iter().map(|(name, matrix)| format!("{name} {:.2}", odd_ratio(matrix))).collect();
     let caption = format!(
         "Disk {ODD_DISK} takes 0.75 or 1.5 of the time to turn or to seek; its own chunk then takes, in times of chunk 0: {}. (In \
          elevator order, seeks are short, so that they count less than turns.)",
-        told.join(", ")
+        time_texts.join(", ")
     );
     let title = "Layout: one of six disks unlike the others (its Figure 18)".to_owned();
     let maps = maps("shear-fig18", title, caption, panels.into());
     let [(name, fast), ..] = heterogeneous();
     let scan = Scan::of(&fast, effort);
-    let (own, others) = plateaus(&scan);
+    let (odd, other) = plateaus(&scan);
     let caption = format!(
-        "Found: chunks of {} KiB. Between its boundaries disk {ODD_DISK} takes {own:.2} s, the others {others:.2} s.",
+        "Found: chunks of {} KiB. Between its boundaries disk {ODD_DISK} takes {odd:.2} s, the others {other:.2} s.",
         scan.chunk_kib()
     );
     let title = format!("Boundaries: one disk {name} (its Figure 18)");

@@ -58,7 +58,7 @@ pub fn page(found: Vec<Vec<Exhibit>>, effort: Effort) -> Page {
     assert_eq!(found.len(), PIECES.len(), "one for each piece");
     let mut placed: Vec<(usize, Vec<Exhibit>)> = PIECES.iter().map(|piece| piece.place).zip(found).collect();
     placed.sort_by_key(|&(place, _)| place);
-    let what = format!(
+    let source = format!(
         "The figures of Denehy et al., \"Deconstructing Storage Arrays\" (2004), by the prober as it was published, on modelled \
          arrays of modelled disks: IBM 9LZX, 6 ms a turn, behind an elevator. N = {} requests a trial, R = {} trials a point, \
          which the paper leaves out. \"Its Figure\" is the paper's, and \"there\" is in it.",
@@ -66,12 +66,12 @@ pub fn page(found: Vec<Vec<Exhibit>>, effort: Effort) -> Page {
     );
     let advice = "To find out how an array is laid out, run \"scrubjay probe DEVICE\": it needs a hundredth of the requests. This page \
                   shows how the published method does it, and where it fails.";
-    let how = "The idea: reads of one disk wait for each other, reads of two do not. So a size is the pattern's if reads that \
-               far apart are slow; a place is a boundary if it and its neighbour are fast; two chunks lie together if they \
-               are slow; and what a write costs tells the redundancy.";
+    let idea = "The idea: reads of one disk wait for each other, reads of two do not. So a size is the pattern's if \
+               reads that far apart are slow; a place is a boundary if it and its neighbour are fast; two chunks lie \
+               together if they are slow; and what a write costs tells the redundancy.";
     Page {
         title: "How an unknown array is laid out".into(),
-        paragraphs: vec![advice.to_owned(), how.to_owned(), what],
+        paragraphs: vec![advice.to_owned(), idea.to_owned(), source],
         exhibits: placed.into_iter().flat_map(|(_, exhibits)| exhibits).collect(),
     }
 }

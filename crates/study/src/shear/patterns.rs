@@ -86,12 +86,12 @@ pub fn share_max(map: &ChunkMap) -> f64 {
 }
 
 /// The first graph of Figure 8, 11, 12 or 13: six disks, chunks of 8 KiB; the last two figures also show RAID-0.
-pub fn of_six(figure: &str, kind: LayoutKind, told: &str, effort: Effort) -> Exhibit {
+pub fn of_six(figure: &str, kind: LayoutKind, name: &str, effort: Effort) -> Exhibit {
     let (setup, bytes_max) = (array(kind, 6, 8), 144 * KIB);
     let scan = pattern_scan(&setup, effort, bytes_max);
     let truth = pattern_bytes(&setup) / KIB;
     let worst = |scan: &[ScanPoint]| scan.iter().map(|sample| sample.seconds).fold(0.0, f64::max);
-    let mut series = vec![line(told, &scan)];
+    let mut series = vec![line(name, &scan)];
     let mut caption =
         format!("Found: {} KiB (there {truth}). At worst a trial takes {:.2} s.", found_kib(&scan), worst(&scan));
     match kind {
@@ -110,7 +110,7 @@ pub fn of_six(figure: &str, kind: LayoutKind, told: &str, effort: Effort) -> Exh
         }
         _ => {}
     }
-    let title = format!("Pattern size: {told}, 6 disks, 8 KiB (its Figure {})", figure.trim_start_matches('0'));
+    let title = format!("Pattern size: {name}, 6 disks, 8 KiB (its Figure {})", figure.trim_start_matches('0'));
     patterns(&format!("shear-fig{figure}-pattern"), title, caption, series)
 }
 

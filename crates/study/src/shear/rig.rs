@@ -47,39 +47,40 @@ pub fn pattern_bytes(setup: &ArraySetup) -> u64 {
 /// Step 1, for patterns of up to `bytes_max`.
 pub fn pattern_scan(setup: &ArraySetup, effort: Effort, bytes_max: u64) -> Vec<ScanPoint> {
     let parameters = TrialParameters { pattern_bytes_max: bytes_max, ..effort.parameters() };
-    step(setup, |bench| async move { pattern::scan(&bench, &parameters, &mut Rng::stream(parameters.seed, 1)).await })
+    step(setup, |io| async move { pattern::scan(&io, &parameters, &mut Rng::stream(parameters.seed, 1)).await })
 }
 
 /// Step 2, on the true pattern.
 pub fn boundary_scan(setup: &ArraySetup, effort: Effort) -> Vec<ScanPoint> {
     let (parameters, bytes) = (effort.parameters(), pattern_bytes(setup));
-    step(setup, move |bench| async move {
-        boundary::scan(&bench, &parameters, bytes, &mut Rng::stream(parameters.seed, 2)).await
-    })
+    step(
+        setup,
+        move |io| async move { boundary::scan(&io, &parameters, bytes, &mut Rng::stream(parameters.seed, 2)).await },
+    )
 }
 
 /// The time of N reads of one disk (of a mirror: one pair), in seconds: step 1 at the true pattern only.
 pub fn one_disk(setup: &ArraySetup, effort: Effort) -> f64 {
     let bytes = pattern_bytes(setup);
     let parameters = TrialParameters { pattern_bytes_max: bytes, step_bytes: bytes, ..effort.parameters() };
-    step(setup, |bench| async move { pattern::scan(&bench, &parameters, &mut Rng::stream(parameters.seed, 1)).await })
-        [0]
-    .seconds
+    step(setup, |io| async move { pattern::scan(&io, &parameters, &mut Rng::stream(parameters.seed, 1)).await })[0]
+        .seconds
 }
 
 /// Step 3, on the true pattern and chunk.
 pub fn matrix(setup: &ArraySetup, effort: Effort) -> Matrix {
     let parameters = effort.parameters();
     let chunks = Chunks { count: setup.map.pattern().len(), bytes: setup.chunk_bytes, phase_bytes: 0 };
-    step(setup, move |bench| async move {
-        layout::scan(&bench, &parameters, chunks, &mut Rng::stream(parameters.seed, 3)).await
-    })
+    step(
+        setup,
+        move |io| async move { layout::scan(&io, &parameters, chunks, &mut Rng::stream(parameters.seed, 3)).await },
+    )
 }
 
 /// Step 4, in the region that `parameters` give.
 pub fn writes(setup: &ArraySetup, parameters: TrialParameters, growth: WriteGrowth) -> MeasuredRedundancy {
-    step(setup, move |bench| async move {
-        redundancy::measure(&bench, &parameters, growth, &mut Rng::stream(parameters.seed, 4)).await
+    step(setup, move |io| async move {
+        redundancy::measure(&io, &parameters, growth, &mut Rng::stream(parameters.seed, 4)).await
     })
 }
 
@@ -98,11 +99,11 @@ where
     F: Future<Output = Result<T, Halt>> + 'static,
 {
     let mut array = Array::new(setup.clone());
-    let mut prober = Prober::new(array.device(), ProbeBudget::UNLIMITED, None, |bench| {
-        let steps = step(bench.clone());
+    let mut prober = Prober::new(array.device(), ProbeBudget::UNLIMITED, None, |io| {
+        let steps = step(io.clone());
         async move {
             let found = steps.await.expect("nothing limits it, and no request fails");
-            bench.note(|known| *known = Some(found));
+            io.note(|known| *known = Some(found));
             Ok(())
         }
     });

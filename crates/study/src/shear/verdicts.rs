@@ -41,7 +41,7 @@ pub fn is_layout_right(setup: &ArraySetup, known: &KnownArray) -> bool {
     found.pattern && found.chunk && found.classes
 }
 
-fn said(claim: &Option<Claim<u64>>) -> Option<u64> {
+fn claimed(claim: &Option<Claim<u64>>) -> Option<u64> {
     claim.as_ref().map(|claim| claim.value)
 }
 
@@ -72,7 +72,7 @@ pub fn table(effort: Effort) -> Vec<Exhibit> {
 }
 
 fn row((kind, setup, known, requests): &(LayoutKind, ArraySetup, KnownArray, u64)) -> Vec<String> {
-    let kib = |claim: &Option<Claim<u64>>| said(claim).map_or("-".into(), |bytes| (bytes / KIB).to_string());
+    let kib = |claim: &Option<Claim<u64>>| claimed(claim).map_or("-".into(), |bytes| (bytes / KIB).to_string());
     let fits = known
         .fits
         .iter()

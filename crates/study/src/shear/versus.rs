@@ -28,7 +28,7 @@ pub struct ProberScore {
 
 /// One row of the table.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Versus {
+pub struct ProberComparison {
     /// The name of the array.
     pub name: String,
     /// The noise.
@@ -40,18 +40,18 @@ pub struct Versus {
 }
 
 /// Runs a prober on each of these arrays; `prober` makes it from the device and the array's seed.
-pub fn tried(setups: &[ArraySetup], prober: impl Fn(ProbedDevice, u64) -> Prober<KnownArray>) -> ProberScore {
-    let mut tried = ProberScore::default();
+pub fn score(setups: &[ArraySetup], prober: impl Fn(ProbedDevice, u64) -> Prober<KnownArray>) -> ProberScore {
+    let mut score = ProberScore::default();
     for setup in setups {
         let mut array = Array::new(setup.clone());
         let mut prober = prober(array.device(), setup.seed);
         array.serve(&mut prober);
-        tried.total += 1;
-        tried.right += usize::from(is_layout_right(setup, &prober.known()));
-        tried.requests += prober.spent().requests;
-        tried.seconds += prober.spent().time.as_secs_f64();
+        score.total += 1;
+        score.right += usize::from(is_layout_right(setup, &prober.known()));
+        score.requests += prober.spent().requests;
+        score.seconds += prober.spent().time.as_secs_f64();
     }
-    tried
+    score
 }
 
 /// The same array under a noise, with `count` seeds.
@@ -71,30 +71,30 @@ pub fn published(effort: Effort, pattern_bytes_max: u64) -> impl Fn(ProbedDevice
 const RUNS: u64 = 3;
 
 /// The rows: arrays of four disks, chunks of 32 KiB.
-pub fn rows(effort: Effort) -> Vec<Versus> {
+pub fn rows(effort: Effort) -> Vec<ProberComparison> {
     let kinds = [LayoutKind::Raid0, LayoutKind::Raid1, LayoutKind::Raid5La];
     let row = |kind: LayoutKind, noise: Noise| {
         let setups = arrays(&array(kind, 4, 32), noise, effort, RUNS);
-        let paper = tried(&setups, published(effort, 768 * KIB));
-        let fast = tried(&setups, |device, seed| fast(device, ProbeOptions { seed, ..ProbeOptions::default() }));
-        Versus { name: format!("{kind} of 4"), noise, paper, fast: Some(fast) }
+        let paper = score(&setups, published(effort, 768 * KIB));
+        let fast = score(&setups, |device, seed| fast(device, ProbeOptions { seed, ..ProbeOptions::default() }));
+        ProberComparison { name: format!("{kind} of 4"), noise, paper, fast: Some(fast) }
     };
     kinds.into_iter().flat_map(|kind| Noise::ALL.map(|noise| row(kind, noise))).collect()
 }
 
 /// The table of these rows.
-pub fn table(rows: &[Versus]) -> Exhibit {
-    let cells = |tried: &ProberScore| {
-        let runs = tried.total.max(1) as f64;
+pub fn table(rows: &[ProberComparison]) -> Exhibit {
+    let cells = |score: &ProberScore| {
+        let runs = score.total.max(1) as f64;
         [
-            format!("{:.0}", tried.requests as f64 / runs),
-            format!("{:.0}", tried.seconds / runs),
-            format!("{} of {}", tried.right, tried.total),
+            format!("{:.0}", score.requests as f64 / runs),
+            format!("{:.0}", score.seconds / runs),
+            format!("{} of {}", score.right, score.total),
         ]
     };
-    let row = |one: &Versus| {
-        let fast = one.fast.as_ref().map_or(["-", "-", "-"].map(String::from), cells);
-        [one.name.clone(), one.noise.name().to_owned()].into_iter().chain(cells(&one.paper)).chain(fast).collect()
+    let row = |row: &ProberComparison| {
+        let fast = row.fast.as_ref().map_or(["-", "-", "-"].map(String::from), cells);
+        [row.name.clone(), row.noise.name().to_owned()].into_iter().chain(cells(&row.paper)).chain(fast).collect()
     };
     let head = ["array", "noise", "paper: requests", "seconds", "right", "fast: requests", "seconds", "right"];
     Exhibit::Table(Table {
@@ -106,23 +106,24 @@ pub fn table(rows: &[Versus]) -> Exhibit {
     })
 }
 
-fn caption(rows: &[Versus]) -> String {
-    let told = |noise: Noise| {
-        let of = rows.iter().filter(|row| row.noise == noise);
-        let (right, total) = of.fold((0, 0), |(right, total), row| (right + row.paper.right, total + row.paper.total));
+fn caption(rows: &[ProberComparison]) -> String {
+    let score_text = |noise: Noise| {
+        let of_noise = rows.iter().filter(|row| row.noise == noise);
+        let (right, total) =
+            of_noise.fold((0, 0), |(right, total), row| (right + row.paper.right, total + row.paper.total));
         format!("{right} of {total} {noise}")
     };
     let mut caption = format!(
         "As published it is right in {}. Its weak point is the divisor of the slowest cluster: one slow outlier, or one multiple \
          that falls out of the cluster, and the pattern collapses.",
-        Noise::ALL.map(told).join(", ")
+        Noise::ALL.map(score_text).join(", ")
     );
     let fewer = rows.iter().filter_map(|row| {
         let fast = row.fast.as_ref().filter(|fast| fast.requests > 0)?;
         Some(row.paper.requests as f64 / row.paper.total.max(1) as f64 * fast.total as f64 / fast.requests as f64)
     });
     let (least, most) =
-        fewer.fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), one| (least.min(one), most.max(one)));
+        fewer.fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), ratio| (least.min(ratio), most.max(ratio)));
     if least <= most {
         caption.push_str(&format!(" The fast way takes {least:.0} to {most:.0} times fewer requests."));
     }
@@ -137,7 +138,7 @@ mod tests {
     fn the_table_has_a_place_for_the_fast_way() {
         let paper = ProberScore { right: 2, total: 3, requests: 3_000_000, seconds: 3000.0 };
         let fast = Some(ProberScore { right: 3, total: 3, requests: 9000, seconds: 90.0 });
-        let row = |fast| Versus { name: "raid0 of 4".into(), noise: Noise::Clean, paper, fast };
+        let row = |fast| ProberComparison { name: "raid0 of 4".into(), noise: Noise::Clean, paper, fast };
         let Exhibit::Table(table) = table(&[row(None), row(fast)]) else { panic!("a table") };
         assert_eq!(table.rows[0][2..].join("|"), "1000000|1000|2 of 3|-|-|-");
         assert_eq!(table.rows[1][5..].join("|"), "3000|30|3 of 3");

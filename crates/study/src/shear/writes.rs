@@ -71,17 +71,17 @@ pub fn figure_14(effort: Effort) -> Vec<Exhibit> {
     let names: Vec<String> =
         cases.iter().enumerate().map(|(at, case)| format!("{}\u{a0}{}", at + 1, case.name)).collect();
     let expected: Vec<f64> = cases.iter().map(|case| case.expected).collect();
-    let off = |ratios: &[f64]| {
-        let off = ratios.iter().zip(&expected).map(|(ratio, expected)| (ratio / expected).ln().abs());
-        100.0 * (off.fold(0.0, f64::max).exp() - 1.0)
+    let deviation = |ratios: &[f64]| {
+        let deviation = ratios.iter().zip(&expected).map(|(ratio, expected)| (ratio / expected).ln().abs());
+        100.0 * (deviation.fold(0.0, f64::max).exp() - 1.0)
     };
     let caption = format!(
         "1, 2 and 4; five for Linux' RAID-5 of five disks, which reads the whole stripe; RAID-5 of two disks is a mirror. Means of {} \
          runs: at most {:.0} % off where disks serve in turn, {:.0} % behind an elevator, whose ways depend on how much waits. \
          Arrays: {}.",
         effort.repeats,
-        off(&in_turn),
-        off(&sorted),
+        deviation(&in_turn),
+        deviation(&sorted),
         names.join(", ")
     );
     vec![Exhibit::Figure(Figure {
@@ -105,10 +105,10 @@ const QUANTUM_SETTLE_MS: f64 = 4.0;
 /// The disks of Figure 15, each an array of its own.
 pub fn disks() -> [(&'static str, ArraySetup); 2] {
     let quantum = Mechanics { write_settle_ms: QUANTUM_SETTLE_MS, heads: 12, ..atlas_10k() };
-    let one = array(LayoutKind::Raid0, 1, 64);
+    let single_disk = array(LayoutKind::Raid0, 1, 64);
     [
-        ("IBM 9LZX", one.clone()),
-        ("Quantum Atlas 10K, slow to settle", ArraySetup { drive: Drive::Disk(quantum), ..one }),
+        ("IBM 9LZX", single_disk.clone()),
+        ("Quantum Atlas 10K, slow to settle", ArraySetup { drive: Drive::Disk(quantum), ..single_disk }),
     ]
 }
 
@@ -173,7 +173,7 @@ pub fn figure_16(effort: Effort) -> Vec<Exhibit> {
         Series::new(name, style, counts.iter().map(|&count| (count as f64, bandwidth(setup, effort, count))))
     };
     let bare = ArraySetup { write_cache_bytes: None, ..cached() };
-    let told = |growth: WriteGrowth| {
+    let growth_text = |growth: WriteGrowth| {
         let found = measured(&cached(), effort, growth);
         let (last, batches) = (found.writes.last().map_or(0, |&(count, _)| count), found.writes.len());
         format!("{batches} batches, up to {last} writes, and a ratio of {:.2}", found.ratio())
@@ -183,9 +183,9 @@ pub fn figure_16(effort: Effort) -> Vec<Exhibit> {
          {}; adding {} each time after {} (without a cache {:.2}). What the threshold of \"significantly\" leaves, stays: the cache's \
          share of the last batch. (Without a cache all writes are at the disks at once, and the more there are, the shorter an \
          elevator's ways; a cache passes on no more than it holds.)",
-        told(WriteGrowth::Doubling),
+        growth_text(WriteGrowth::Doubling),
         effort.requests,
-        told(WriteGrowth::Fixed(effort.requests)),
+        growth_text(WriteGrowth::Fixed(effort.requests)),
         measured(&bare, effort, WriteGrowth::Doubling).ratio()
     );
     vec![Exhibit::Figure(Figure {
