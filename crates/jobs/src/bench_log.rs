@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// Results that are kept, at most; the oldest are dropped.
 const KEPT_MAX: usize = 1000;
 /// The largest file that is read, in bytes; a larger one is not this file: a thousand results take a tenth of it.
-const LOOK_MAX: u64 = 4 << 20;
+const FILE_BYTES_MAX: u64 = 4 << 20;
 /// How long `add` waits for the lock of another process, which holds it for milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -43,17 +43,17 @@ struct KeptBench {
 impl KeptBench {
     fn new(past: PastBench) -> KeptBench {
         let PastBench { key, model, at, iops, mean, setting } = past;
-        let of = setting.as_ref();
+        let setting_ref = setting.as_ref();
         KeptBench {
             id: key,
             model,
             measured: at.0,
             iops,
             mean_seconds: mean,
-            engine: of.map(|setting| setting.engine.clone()),
-            request_bytes: of.map(|setting| setting.request),
-            bytes: of.map(|setting| setting.bytes),
-            span: of.map(|setting| setting.span.word().to_owned()),
+            engine: setting_ref.map(|setting| setting.engine.clone()),
+            request_bytes: setting_ref.map(|setting| setting.request),
+            bytes: setting_ref.map(|setting| setting.bytes),
+            span: setting_ref.map(|setting| setting.span.word().to_owned()),
             depths: setting.map(|setting| setting.depths),
         }
     }
@@ -101,7 +101,7 @@ impl BenchLog {
     /// The file cannot be read, or is longer than [`BenchLog`] ever makes one.
     pub fn look(&self) -> io::Result<(Vec<PastBench>, usize)> {
         match fs::metadata(&self.path) {
-            Ok(about) if !about.is_file() || about.len() > LOOK_MAX => {
+            Ok(metadata) if !metadata.is_file() || metadata.len() > FILE_BYTES_MAX => {
                 return Err(io::Error::other("no file of results, or longer than any"));
             }
             _ => {}
@@ -109,8 +109,8 @@ impl BenchLog {
         let text = self.text()?;
         let lines = text.lines().filter(|line| !line.trim().is_empty());
         let kept: Vec<Option<KeptBench>> = lines.map(parse).collect();
-        let senseless = kept.iter().filter(|line| line.is_none()).count();
-        Ok((kept.into_iter().flatten().map(KeptBench::into_past).collect(), senseless))
+        let malformed = kept.iter().filter(|line| line.is_none()).count();
+        Ok((kept.into_iter().flatten().map(KeptBench::into_past).collect(), malformed))
     }
 
     fn text(&self) -> io::Result<String> {
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn who_looks_is_told_of_damage_and_reads_no_more_than_there_can_be() {
+    fn reading_for_display_counts_damaged_lines_and_refuses_an_oversized_file() {
         let folder = tempfile::tempdir().unwrap();
         let log = BenchLog::new(folder.path());
         assert_eq!(log.look().unwrap(), (Vec::new(), 0));
@@ -195,10 +195,10 @@ mod tests {
             format!("{{\"id\":\"{id}\",\"model\":\"M\",\"measured\":7,\"iops\":80.0,\"mean_seconds\":0.0125}}\n")
         };
         fs::write(log.path(), format!("{}\u{0}\u{0}torn\n{}{{\"id\":", line("a"), line("b"))).unwrap();
-        let (all, senseless) = log.look().unwrap();
+        let (all, malformed) = log.look().unwrap();
         let keys: Vec<&str> = all.iter().map(|past| &*past.key).collect();
-        assert_eq!((keys, senseless), (vec!["a", "b"], 2));
-        fs::OpenOptions::new().write(true).open(log.path()).unwrap().set_len(LOOK_MAX + 1).unwrap();
+        assert_eq!((keys, malformed), (vec!["a", "b"], 2));
+        fs::OpenOptions::new().write(true).open(log.path()).unwrap().set_len(FILE_BYTES_MAX + 1).unwrap();
         assert!(log.look().unwrap_err().to_string().contains("longer than any"));
         fs::remove_file(log.path()).unwrap();
         fs::create_dir(log.path()).unwrap();
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_older_version_wrote_is_read_and_kept_and_so_are_fields_of_a_newer_one() {
+    fn lines_of_an_older_version_are_read_and_kept_and_so_are_fields_of_a_newer_one() {
         let folder = tempfile::tempdir().unwrap();
         let log = BenchLog::new(folder.path());
         let old = r#"{"id":"naa.5 Z","model":"ST16","measured":7,"iops":79.1,"mean_seconds":0.0126}"#;
@@ -243,22 +243,27 @@ mod tests {
     }
 
     /// The variable that makes this process one that adds results beside others: a folder, and how many results.
-    const TOLD: &str = "SCRUBJAY_TEST_BENCH_LOG";
+    const FOLDER_VARIABLE: &str = "SCRUBJAY_TEST_BENCH_LOG";
     const WRITERS: u64 = 4;
     const EACH: u64 = 25;
 
     #[test]
     fn of_several_processes_that_add_at_once_nothing_is_lost() {
-        if let Some(folder) = std::env::var_os(TOLD) {
+        if let Some(folder) = std::env::var_os(FOLDER_VARIABLE) {
             let log = BenchLog::new(Path::new(&folder));
             (0..EACH).for_each(|n| log.add(result(u64::from(std::process::id()) * 100 + n)).unwrap());
             return;
         }
         let folder = tempfile::tempdir().unwrap();
-        let this = std::env::current_exe().unwrap();
+        let test_program = std::env::current_exe().unwrap();
         let writer = || {
             let name = "of_several_processes_that_add_at_once_nothing_is_lost";
-            Command::new(&this).arg(name).env(TOLD, folder.path()).stdout(std::process::Stdio::null()).spawn().unwrap()
+            Command::new(&test_program)
+                .arg(name)
+                .env(FOLDER_VARIABLE, folder.path())
+                .stdout(std::process::Stdio::null())
+                .spawn()
+                .unwrap()
         };
         let writers: Vec<_> = (0..WRITERS).map(|_| writer()).collect();
         assert!(writers.into_iter().all(|mut writer| writer.wait().unwrap().success()));

@@ -21,7 +21,7 @@ struct ConfigFile {
 pub fn read(path: &Path) -> Result<Settings, JobError> {
     let name = path.display();
     let text = fs::read_to_string(path).map_err(|error| JobError::Input(format!("{name}: {error}")))?;
-    parse(&text).map_err(|complaint| JobError::Input(format!("{name}{complaint}")))
+    parse(&text).map_err(|error| JobError::Input(format!("{name}{error}")))
 }
 
 /// Parses the `[scrub]` table of a text.
@@ -38,13 +38,13 @@ pub fn parse(text: &str) -> Result<Settings, String> {
 /// `:LINE: KEY: WHAT`, in one line.
 pub fn parse_as<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     toml::from_str(text).map_err(|error| {
-        let what = error.message().replace('\n', "; ");
-        let Some(span) = error.span() else { return format!(": {what}") };
+        let message = error.message().replace('\n', "; ");
+        let Some(span) = error.span() else { return format!(": {message}") };
         let before = text.get(..span.start).unwrap_or_default();
         let line = before.matches('\n').count() + 1;
         match key_before(before) {
-            Some(key) => format!(":{line}: {key}: {what}"),
-            None => format!(":{line}: {what}"),
+            Some(key) => format!(":{line}: {key}: {message}"),
+            None => format!(":{line}: {message}"),
         }
     })
 }
@@ -66,8 +66,8 @@ mod tests {
     #[test]
     fn keys_are_the_long_options() {
         // A value for each parameter: its default, or a time if it has none.
-        let usual = PolicyConfig::budget(Goal::default());
-        let value = |parameter| usual.parameters().get(parameter).map_or("9ms".to_owned(), parameter::write);
+        let default_policy = PolicyConfig::budget(Goal::default());
+        let value = |parameter| default_policy.parameters().get(parameter).map_or("9ms".to_owned(), parameter::write);
         let set: String = (PolicyChoice::offered().parameters())
             .map(|parameter| format!("{} = \"{}\"\n", parameter.name(), value(parameter)))
             .collect();
@@ -78,10 +78,11 @@ mod tests {
         let settings = parse(&text).unwrap();
         let set =
             |parameter| settings.parameters.iter().find(|(given, _)| *given == parameter).map(|(_, value)| *value);
-        for parameter in
-            PolicyChoice::offered().parameters().filter(|parameter| usual.parameters().get(*parameter).is_some())
+        for parameter in PolicyChoice::offered()
+            .parameters()
+            .filter(|parameter| default_policy.parameters().get(*parameter).is_some())
         {
-            assert_eq!(set(parameter), usual.parameters().get(parameter));
+            assert_eq!(set(parameter), default_policy.parameters().get(parameter));
         }
         assert_eq!(settings.parameters.len(), PolicyChoice::offered().parameters().count());
         assert_eq!((settings.policy, settings.order), (PolicyKind::named("waiting"), Some(OrderKind::OLDEST)));
@@ -92,8 +93,8 @@ mod tests {
     }
 
     #[test]
-    fn complaints_name_line_and_key() {
-        for (text, complaint) in [
+    fn errors_name_line_and_key() {
+        for (text, expected) in [
             ("[scrub]\n\nwait = \"5\"\n", ":3: wait: `5` is no time: write 1ms"),
             ("[scrub]\nwait = 5", ":2: wait: `5` is no time"),
             ("scrub = { order = \"oldest\", request = \"big\" }", ":1: request: `big` is no size"),
@@ -106,7 +107,7 @@ mod tests {
             ("[scrub\n", ":1: "),
         ] {
             let found = parse(text).unwrap_err();
-            assert!(found.starts_with(complaint), "{found}");
+            assert!(found.starts_with(expected), "{found}");
             assert!(!found.contains('\n'), "{found}");
         }
     }

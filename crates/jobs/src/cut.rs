@@ -40,7 +40,8 @@ pub fn cuts(
     let is_plain = scrubjay_trace::Compression::of(&head[..read]).is_none();
     let is_possible = is_plain && options.format.is_some_and(cut::is_possible);
     let parts = if is_possible { parts } else { 1 };
-    cut::cut(&mut file, length, options, parts, disorder.unwrap_or(DISORDER_MAX)).map_err(|error| named(error, &name))
+    cut::cut(&mut file, length, options, parts, disorder.unwrap_or(DISORDER_MAX))
+        .map_err(|error| with_name(error, &name))
 }
 
 /// Reads a part of a trace: the busy periods of each device, in the order of their first requests in this part.
@@ -75,8 +76,8 @@ pub fn part_of(
         control.check()?;
         control.add_records(trace.records().len() as u64);
         let known = trace.devices();
-        let is_in = |at| at >= part.from && part.until.is_none_or(|until| at < until);
-        for record in trace.records().iter().filter(|record| is_in(record.arrival)) {
+        let is_in_part = |at| at >= part.from && part.until.is_none_or(|until| at < until);
+        for record in trace.records().iter().filter(|record| is_in_part(record.arrival)) {
             if !filter.wants(record.device, known) {
                 continue;
             }
@@ -100,7 +101,7 @@ pub fn part_of(
 }
 
 /// Names the file in the error of a piece of it.
-fn named(error: InputError, file: &str) -> JobError {
+fn with_name(error: InputError, file: &str) -> JobError {
     JobError::Trace(match error {
         InputError::Trace { error, .. } => InputError::Trace { name: file.to_owned(), error },
         other => other,

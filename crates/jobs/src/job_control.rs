@@ -61,8 +61,12 @@ impl JobControl {
 
     /// How far the job is.
     pub fn progress(&self) -> JobProgress {
-        let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        JobProgress { records: of(&self.records), pieces: of(&self.pieces), pieces_expected: of(&self.pieces_expected) }
+        let value = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        JobProgress {
+            records: value(&self.records),
+            pieces: value(&self.pieces),
+            pieces_expected: value(&self.pieces_expected),
+        }
     }
 
     /// Adds records that were read.

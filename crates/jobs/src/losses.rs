@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lost_is_counted() {
+    fn data_that_a_format_cannot_hold_are_counted() {
         let record = |arrival, response: Option<u64>, length, kind| Record {
             arrival: Nanos(arrival),
             response: response.map(Nanos),

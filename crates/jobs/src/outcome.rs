@@ -49,7 +49,7 @@ pub struct TargetOutcome {
     /// For an array that md checked: what was found in this run.
     pub checked: Option<MdFound>,
     /// Why the findings may be incomplete.
-    unfetched: Option<String>,
+    incomplete_note: Option<String>,
 }
 
 impl TargetOutcome {
@@ -60,7 +60,7 @@ impl TargetOutcome {
             checked.recall(&ended.report.mismatched);
         }
         let error = findings.as_ref().and_then(|findings| findings.fetch().err());
-        let unfetched = error.map(|error| format!("what was found wrong may be more than is told: {error}"));
+        let incomplete_note = error.map(|error| format!("what was found wrong may be more than is told: {error}"));
         let volume = findings.as_ref().and_then(|findings| findings.status().ok());
         TargetOutcome {
             facts,
@@ -69,7 +69,7 @@ impl TargetOutcome {
             volume,
             pool: pool.as_ref().map(PoolOutcome::new),
             checked: checked.as_ref().map(MdLog::found),
-            unfetched,
+            incomplete_note,
         }
     }
 
@@ -172,9 +172,9 @@ impl TargetOutcome {
                 of_block.sort_by_key(|found| found.range.start);
                 // A mismatch may span several blocks.
                 of_block.retain(|found| places.last().is_none_or(|(last, _)| *last != found.range));
-                let is_told = known.iter().any(|found| !found.range.intersection(range).is_empty());
+                let is_known = known.iter().any(|found| !found.range.intersection(range).is_empty());
                 match places.last_mut() {
-                    _ if is_told => places.extend(of_block.into_iter().map(|found| (found.range, Some(found)))),
+                    _ if is_known => places.extend(of_block.into_iter().map(|found| (found.range, Some(found)))),
                     Some((last, None)) if last.end == range.start => last.end = range.end,
                     _ => places.push((range, None)),
                 }
@@ -230,7 +230,7 @@ impl TargetOutcome {
             format!("{bytes} were compared as md still had them in memory, and not read anew (as with any check of a RAID-5 or 6)")
         });
         let notes = self.facts.notes.iter().cloned();
-        notes.chain(pool).chain(troubles).chain(lost).chain(cached).chain(self.unfetched.clone()).collect()
+        notes.chain(pool).chain(troubles).chain(lost).chain(cached).chain(self.incomplete_note.clone()).collect()
     }
 
     /// The outcome in one word.

@@ -25,7 +25,7 @@ pub fn share_under<'p, P: Sync, R: Send>(
     pieces: &'p [P],
     work: impl Fn(&'p P) -> R + Sync,
 ) -> Result<Vec<R>, JobError> {
-    let watched = |piece| {
+    let controlled_work = |piece| {
         (!control.is_stopped()).then(|| {
             let result = work(piece);
             control.piece_done();
@@ -33,13 +33,13 @@ pub fn share_under<'p, P: Sync, R: Send>(
         })
     };
     control.expect_pieces(pieces.len() as u64);
-    let results = share_on(control.threads(), pieces, watched);
+    let results = share_on(control.threads(), pieces, controlled_work);
     results.into_iter().collect::<Option<Vec<R>>>().ok_or(JobError::Stopped)
 }
 
 fn share_on<'p, P: Sync, R: Send>(threads: usize, pieces: &'p [P], work: impl Fn(&'p P) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
-    let member = || {
+    let worker = || {
         let mut done = Vec::new();
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
@@ -48,10 +48,10 @@ fn share_on<'p, P: Sync, R: Send>(threads: usize, pieces: &'p [P], work: impl Fn
         }
     };
     let mut all: Vec<(usize, R)> = thread::scope(|scope| {
-        let members: Vec<_> = (1..threads.min(pieces.len())).map(|_| scope.spawn(member)).collect();
-        let mut all = member();
-        for one in members {
-            all.extend(one.join().unwrap_or_else(|fault| std::panic::resume_unwind(fault)));
+        let workers: Vec<_> = (1..threads.min(pieces.len())).map(|_| scope.spawn(worker)).collect();
+        let mut all = worker();
+        for handle in workers {
+            all.extend(handle.join().unwrap_or_else(|fault| std::panic::resume_unwind(fault)));
         }
         all
     });
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_stopped_gives_no_result_and_who_is_not_tells_how_far_it_is() {
+    fn a_stopped_job_gives_no_result_and_a_running_job_reports_its_progress() {
         let pieces: Vec<u64> = (0..100).collect();
         let control = JobControl::on_threads(3);
         assert_eq!(share_under(&control, &pieces, |piece| piece + 1).unwrap().len(), 100);

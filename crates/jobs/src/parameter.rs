@@ -71,12 +71,12 @@ impl UnusedParameter {
     /// The error in one line: `shown` formats an option's name, and `policy` stands before the name of the policy.
     pub fn told(&self, policy: &str, shown: impl Fn(Parameter) -> String) -> String {
         let options: Vec<String> = self.uses.iter().map(|&parameter| shown(parameter)).collect();
-        let instead = match &options[..] {
+        let alternatives = match &options[..] {
             [] => "it has no options".to_owned(),
-            [one] => format!("its only option is {one}"),
+            [option] => format!("its only option is {option}"),
             [rest @ .., last] => format!("its options are {} and {last}", rest.join(", ")),
         };
-        format!("{} has no effect with {policy} {}: {instead}", shown(self.parameter), self.policy)
+        format!("{} has no effect with {policy} {}: {alternatives}", shown(self.parameter), self.policy)
     }
 }
 
@@ -110,26 +110,26 @@ impl PolicyChoice {
 
     /// A line of help: what the parameter is, which policies use it, and its default.
     pub fn help(&self, parameter: Parameter) -> String {
-        let (heeding, others): (Vec<_>, Vec<_>) = self.0.iter().partition(|(_, uses)| uses.contains(&parameter));
+        let (using, not_using): (Vec<_>, Vec<_>) = self.0.iter().partition(|(_, uses)| uses.contains(&parameter));
         let names = |rows: &[&(&'static str, _)]| rows.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-        let heeded = match (heeding.len(), others.len()) {
-            (_, 1..) if heeding.len() > others.len() => format!("all policies but {}", names(&others)),
-            (1, _) => format!("policy {}", names(&heeding)),
-            _ => format!("policies {}", names(&heeding)),
+        let used_by = match (using.len(), not_using.len()) {
+            (_, 1..) if using.len() > not_using.len() => format!("all policies but {}", names(&not_using)),
+            (1, _) => format!("policy {}", names(&using)),
+            _ => format!("policies {}", names(&using)),
         };
         // The default request size differs by policy.
-        let usual = |name: &str| match POLICIES.iter().find(|kind| kind.name == name) {
+        let default_of = |name: &str| match POLICIES.iter().find(|kind| kind.name == name) {
             Some(kind) => PolicyConfig::new(kind, PolicyParameters::default()).parameters().get(parameter),
             None => PolicyParameters::default().get(parameter),
         };
         let mut defaults: Vec<String> = Vec::new();
-        for (name, _) in &heeding {
-            let default = usual(name).map(write);
+        for (name, _) in &using {
+            let default = default_of(name).map(write);
             defaults.extend(default.filter(|default| !defaults.contains(default)));
         }
         let default =
             if defaults.is_empty() { String::new() } else { format!(" [default: {}]", defaults.join(" or ")) };
-        format!("{} ({heeded}){default}", parameter.row().about)
+        format!("{} ({used_by}){default}", parameter.row().about)
     }
 }
 
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn the_help_names_the_policies_that_heed_a_parameter() {
+    fn the_help_names_the_policies_that_use_a_parameter() {
         const WAIT: &[Parameter] = &[Parameter::Wait];
         let help = |rows: &[(&'static str, &'static [Parameter])]| {
             let help = PolicyChoice::of(rows.iter().copied()).help(Parameter::Wait);
@@ -166,14 +166,14 @@ mod tests {
     }
 
     #[test]
-    fn what_the_help_calls_the_default_is_the_default() {
+    fn the_default_that_the_help_names_is_the_default() {
         let offered = PolicyChoice::offered();
         for parameter in offered.parameters() {
             let help = offered.help(parameter);
             let Some((_, default)) = help.split_once("[default: ") else { continue };
             let value = parse(parameter, default.trim_end_matches(']')).unwrap();
-            let usual = PolicyParameters { request: Some(Bytes::mib(1)), ..PolicyParameters::default() };
-            assert_eq!(usual.get(parameter), Some(value), "{help}");
+            let defaults = PolicyParameters { request: Some(Bytes::mib(1)), ..PolicyParameters::default() };
+            assert_eq!(defaults.get(parameter), Some(value), "{help}");
         }
         let all = PolicyChoice::of(POLICIES.iter().map(|kind| (kind.name, kind.uses)));
         assert!(all.help(Parameter::Request).ends_with("[default: 1MiB or 64KiB]"), "{}", all.help(Parameter::Request));

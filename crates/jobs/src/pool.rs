@@ -212,7 +212,7 @@ mod tests {
     use scrubjay_core::units::Bytes;
 
     #[test]
-    fn a_failure_is_told_by_what_it_means() {
+    fn known_errnos_of_a_btrfs_scrub_have_their_own_error_messages() {
         let facts = PoolFacts {
             devices: 2,
             missing: vec![2],
@@ -221,10 +221,10 @@ mod tests {
             paths: vec![(1, "/dev/sda".to_owned())],
         };
         let outcome = PoolOutcome { facts, found: PoolFound::default() };
-        let of = |errno| outcome.error(ScrubState::Failed(Cause::Errno(errno))).unwrap_or_default();
-        assert!(of(EINPROGRESS).starts_with("another scrub of it"));
-        assert!(of(ECANCELED).contains("cancelled") && of(EROFS).contains("read-only"));
-        assert_eq!((of(1), outcome.error(ScrubState::Complete)), (String::new(), None));
+        let error_of = |errno| outcome.error(ScrubState::Failed(Cause::Errno(errno))).unwrap_or_default();
+        assert!(error_of(EINPROGRESS).starts_with("another scrub of it"));
+        assert!(error_of(ECANCELED).contains("cancelled") && error_of(EROFS).contains("read-only"));
+        assert_eq!((error_of(1), outcome.error(ScrubState::Complete)), (String::new(), None));
         assert!(!outcome.is_clean(), "a device is missing");
         assert_eq!((outcome.device(1), outcome.device(2)), ("device 1 (/dev/sda)".into(), "device 2".into()));
     }

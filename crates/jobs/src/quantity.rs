@@ -25,14 +25,14 @@ pub fn bytes(text: &str) -> Result<Bytes, String> {
         ("tb", 1e12),
         ("s", 512.0),
     ];
-    let what = || format!("`{text}` is no size: write 64KiB, 1MiB, 4TB, or a number of bytes");
-    let (number, unit) = split(text).ok_or_else(what)?;
-    let unit = UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)).ok_or_else(what)?;
+    let error = || format!("`{text}` is no size: write 64KiB, 1MiB, 4TB, or a number of bytes");
+    let (number, unit) = split(text).ok_or_else(error)?;
+    let unit = UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)).ok_or_else(error)?;
     if let Ok(whole) = number.parse::<u64>() {
         return whole.checked_mul(unit.1 as u64).map(Bytes).ok_or_else(|| format!("`{text}` is too large"));
     }
-    let value = number.parse::<f64>().map_err(|_| what())? * unit.1;
-    if value.fract() == 0.0 && value < 1e19 { Ok(Bytes(value as u64)) } else { Err(what()) }
+    let value = number.parse::<f64>().map_err(|_| error())? * unit.1;
+    if value.fract() == 0.0 && value < 1e19 { Ok(Bytes(value as u64)) } else { Err(error()) }
 }
 
 /// Parses a time: `100us`, `1ms`, `0.5ms`, `2s`, `10m`, `1h`.
@@ -42,11 +42,11 @@ pub fn bytes(text: &str) -> Result<Bytes, String> {
 pub fn time(text: &str) -> Result<Nanos, String> {
     const UNITS: [(&str, f64); 7] =
         [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("m", 6e10), ("h", 3.6e12)];
-    let what = || format!("`{text}` is no time: write 1ms, 500us, 2s, 10m or 1h");
-    let (number, unit) = split(text).ok_or_else(what)?;
-    let unit = UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(what)?;
-    let value = number.parse::<f64>().map_err(|_| what())? * unit.1;
-    if value < 1e19 { Ok(Nanos(value.round() as u64)) } else { Err(what()) }
+    let error = || format!("`{text}` is no time: write 1ms, 500us, 2s, 10m or 1h");
+    let (number, unit) = split(text).ok_or_else(error)?;
+    let unit = UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(error)?;
+    let value = number.parse::<f64>().map_err(|_| error())? * unit.1;
+    if value < 1e19 { Ok(Nanos(value.round() as u64)) } else { Err(error()) }
 }
 
 /// Parses a span on the calendar into whole seconds: `35d`, `4h`, `30m`.
@@ -76,8 +76,9 @@ pub fn time_not_zero(text: &str) -> Result<Nanos, String> {
 /// # Errors
 /// It is no unit of time; the text shows what one looks like.
 pub fn time_unit(text: &str) -> Result<Nanos, String> {
-    let one = if text.starts_with(|c: char| c.is_ascii_digit()) { time(text) } else { time(&format!("1{text}")) };
-    one.ok()
+    let parsed = if text.starts_with(|c: char| c.is_ascii_digit()) { time(text) } else { time(&format!("1{text}")) };
+    parsed
+        .ok()
         .filter(|&unit| unit > Nanos::ZERO)
         .ok_or_else(|| format!("`{text}` is no unit of time: write us, ms or 100ns"))
 }
@@ -95,8 +96,8 @@ pub fn block(text: &str) -> Result<Bytes, String> {
 /// # Errors
 /// It is no range; the text shows what one looks like.
 pub fn range(text: &str) -> Result<Range<Option<u64>>, String> {
-    let what = || format!("`{text}` is no range: write 1GiB..2GiB, 1GiB.. or ..2GiB");
-    let (start, end) = text.split_once("..").ok_or_else(what)?;
+    let error = || format!("`{text}` is no range: write 1GiB..2GiB, 1GiB.. or ..2GiB");
+    let (start, end) = text.split_once("..").ok_or_else(error)?;
     let bound = |text: &str| if text.is_empty() { Ok(None) } else { bytes(text).map(|bytes| Some(bytes.0)) };
     Ok(bound(start)?..bound(end)?)
 }
@@ -222,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_is_whole_seconds() {
+    fn a_remaining_time_is_shown_in_whole_seconds() {
         assert_eq!(show_rest(Nanos::from_millis(1)), "1 s");
         assert_eq!(show_rest(Nanos::from_millis(59_100)), "1 min 0 s");
     }

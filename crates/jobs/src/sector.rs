@@ -31,24 +31,24 @@ pub fn parse(text: &str) -> Result<SectorRange, String> {
 pub fn meaning(end: &SectorEnd) -> String {
     if let Some(keeper) = end.keepers.iter().find(|keeper| keeper.is_able) {
         let (name, what, command) = (&keeper.name, &keeper.what, &keeper.command);
-        let nothing = match end.kind {
+        let prefix = match end.kind {
             EndKind::Free => "nothing is stored there; besides, ",
             EndKind::Parity => "no file has these bytes; ",
             _ => "",
         };
         return format!(
-            "{nothing}{name} ({what}) can make these bytes again, if they can be read elsewhere: have it read this sector, and write it anew: {command}"
+            "{prefix}{name} ({what}) can make these bytes again, if they can be read elsewhere: have it read this sector, and write it anew: {command}"
         );
     }
-    let helpless: Vec<String> =
+    let cannot_help: Vec<String> =
         end.keepers.iter().map(|keeper| format!("; {} cannot help: {}", keeper.name, keeper.why_not)).collect();
-    let helpless = helpless.concat();
+    let cannot_help = cannot_help.concat();
     match end.kind {
         EndKind::File if end.files.is_empty() => {
-            format!("a part of that file is lost where it cannot be read{helpless}")
+            format!("a part of that file is lost where it cannot be read{cannot_help}")
         }
         EndKind::File => format!(
-            "a part of that file is lost where it cannot be read{helpless}: restore {} from a backup (writing there has the drive put a good sector in its place)",
+            "a part of that file is lost where it cannot be read{cannot_help}: restore {} from a backup (writing there has the drive put a good sector in its place)",
             end.files.join(", ")
         ),
         EndKind::Metadata => {
@@ -62,20 +62,20 @@ pub fn meaning(end: &SectorEnd) -> String {
                 Some("btrfs") => ": copy what can be read from it, mounted read-only".to_owned(),
                 _ => String::new(),
             };
-            format!("the file system is damaged where it cannot be read{helpless}{check}")
+            format!("the file system is damaged where it cannot be read{cannot_help}{check}")
         }
         EndKind::Free => {
             "nothing is lost: nothing is stored there, and the drive puts a good sector in its place when it is written"
                 .to_owned()
         }
-        EndKind::Parity => format!("no file has these bytes{helpless}"),
-        EndKind::Outside => format!("no file lies there{helpless}"),
+        EndKind::Parity => format!("no file has these bytes{cannot_help}"),
+        EndKind::Outside => format!("no file lies there{cannot_help}"),
         EndKind::VolumeData => {
             format!(
-                "that part of the volume is lost where it cannot be read{helpless}: restore what lies there from a backup"
+                "that part of the volume is lost where it cannot be read{cannot_help}: restore what lies there from a backup"
             )
         }
-        EndKind::Unknown => format!("what would be lost is not known{helpless}"),
+        EndKind::Unknown => format!("what would be lost is not known{cannot_help}"),
     }
 }
 
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn only_who_is_able_is_promised_to_help() {
+    fn only_a_keeper_that_is_able_is_promised_to_help() {
         let kinds = [
             EndKind::File,
             EndKind::Metadata,
@@ -121,13 +121,13 @@ mod tests {
             EndKind::Unknown,
         ];
         for kind in kinds {
-            let able = meaning(&end(kind, Some(true)));
-            assert!(able.contains("scrubjay scrub /dev/md0") && !able.contains("lost"), "{able}");
-            for helpless in [meaning(&end(kind, Some(false))), meaning(&end(kind, None))] {
-                assert!(!helpless.contains("scrubjay scrub"), "{helpless}");
+            let able_text = meaning(&end(kind, Some(true)));
+            assert!(able_text.contains("scrubjay scrub /dev/md0") && !able_text.contains("lost"), "{able_text}");
+            for unable_text in [meaning(&end(kind, Some(false))), meaning(&end(kind, None))] {
+                assert!(!unable_text.contains("scrubjay scrub"), "{unable_text}");
             }
-            let says_why = kind != EndKind::Free;
-            assert_eq!(meaning(&end(kind, Some(false))).contains("it is degraded"), says_why, "{kind:?}");
+            let gives_reason = kind != EndKind::Free;
+            assert_eq!(meaning(&end(kind, Some(false))).contains("it is degraded"), gives_reason, "{kind:?}");
         }
         assert!(meaning(&end(EndKind::File, None)).contains("restore /mnt/a from a backup"));
         assert!(meaning(&end(EndKind::Metadata, None)).ends_with("e2fsck -fn /dev/md0"));

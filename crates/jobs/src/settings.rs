@@ -39,19 +39,20 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// These settings, with those of `others` where these leave something open.
-    pub fn or(self, others: Settings) -> Settings {
-        let is_open = |(parameter, _): &(Parameter, _)| self.parameters.iter().all(|(given, _)| given != parameter);
-        let left: Vec<_> = others.parameters.into_iter().filter(is_open).collect();
+    /// These settings, with those of `fallback` where these leave something open.
+    pub fn or(self, fallback: Settings) -> Settings {
+        let is_not_given =
+            |(parameter, _): &(Parameter, _)| self.parameters.iter().all(|(given, _)| given != parameter);
+        let added: Vec<_> = fallback.parameters.into_iter().filter(is_not_given).collect();
         Settings {
-            policy: self.policy.or(others.policy),
-            parameters: self.parameters.into_iter().chain(left).collect(),
-            order: self.order.or(others.order),
-            region: self.region.or(others.region),
-            segment: self.segment.or(others.segment),
-            verify: self.verify.or(others.verify),
-            state: self.state.or(others.state),
-            detector: self.detector.or(others.detector),
+            policy: self.policy.or(fallback.policy),
+            parameters: self.parameters.into_iter().chain(added).collect(),
+            order: self.order.or(fallback.order),
+            region: self.region.or(fallback.region),
+            segment: self.segment.or(fallback.segment),
+            verify: self.verify.or(fallback.verify),
+            state: self.state.or(fallback.state),
+            detector: self.detector.or(fallback.detector),
         }
     }
 
@@ -143,9 +144,9 @@ impl<'de> Deserialize<'de> for Settings {
                 let mut settings = Settings::default();
                 while let Some(key) = map.next_key::<Key>()? {
                     match key {
-                        Key::Parameter(which) => {
-                            let value = map.next_value_seed(Word(|text: &str| parameter::parse(which, text)))?;
-                            settings.parameters.push((which, value));
+                        Key::Parameter(parameter) => {
+                            let value = map.next_value_seed(Word(|text: &str| parameter::parse(parameter, text)))?;
+                            settings.parameters.push((parameter, value));
                         }
                         Key::Other("policy") => settings.policy = Some(map.next_value_seed(Word(named))?),
                         Key::Other("order") => settings.order = Some(map.next_value_seed(Word(named))?),
@@ -171,7 +172,7 @@ mod tests {
     use scrubjay_core::units::Nanos;
 
     #[test]
-    fn what_is_given_first_wins() {
+    fn a_setting_that_is_given_first_wins() {
         let wait = |wait| (Parameter::Wait, ParameterValue::Time(wait));
         let request = (Parameter::Request, ParameterValue::Size(Bytes(1024)));
         let (first, later) = (wait(Nanos::from_millis(2)), wait(Nanos(1)));

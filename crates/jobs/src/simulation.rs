@@ -27,8 +27,8 @@ pub fn check_sizes(given: &[(Parameter, ParameterValue)], dashes: &str) -> Resul
         };
         if size.0 == 0 || !size.0.is_multiple_of(SECTOR_BYTES) || size > REQUEST_MAX {
             let name = parameter.name();
-            let what = "whole sectors of 512 bytes";
-            let text = format!("{dashes}{name} {size} is no size of a request: give {what}, {REQUEST_MAX} at most");
+            let expected = "whole sectors of 512 bytes";
+            let text = format!("{dashes}{name} {size} is no size of a request: give {expected}, {REQUEST_MAX} at most");
             return Err(JobError::Input(text));
         }
     }

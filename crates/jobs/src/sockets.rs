@@ -50,12 +50,12 @@ pub fn socket_for(array: &str) -> Result<PathBuf, JobError> {
 
 /// Refuses a folder that others can write to: they could put sockets there, and receive and answer a volume's requests.
 fn check_owner(folder: &Path) -> Result<(), JobError> {
-    let about = match fs::metadata(folder) {
-        Ok(about) => about,
+    let metadata = match fs::metadata(folder) {
+        Ok(metadata) => metadata,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(JobError::Io { what: format!("cannot look at {}", folder.display()), error }),
     };
-    let (owner, mode) = (about.uid(), about.mode() & 0o777);
+    let (owner, mode) = (metadata.uid(), metadata.mode() & 0o777);
     if ![0, own_uid()].contains(&owner) || mode & 0o022 != 0 {
         let folder = folder.display();
         return Err(JobError::Input(format!(
@@ -87,13 +87,15 @@ pub fn sockets() -> Result<Vec<PathBuf>, JobError> {
 
 /// Removes the socket of a server that is gone; returns whether it did. Removes nothing but sockets in the folder of sockets.
 pub fn remove_ours(socket: &Path) -> bool {
-    let which = |path: &Path| {
-        let about = path.symlink_metadata().ok().filter(|about| about.file_type().is_socket())?;
-        Some((about.dev(), about.ino()))
+    let identity = |path: &Path| {
+        let metadata = path.symlink_metadata().ok().filter(|metadata| metadata.file_type().is_socket())?;
+        Some((metadata.dev(), metadata.ino()))
     };
-    let wanted = which(socket);
-    let ours = sockets().unwrap_or_default();
-    ours.iter().find(|ours| wanted.is_some() && which(ours) == wanted).is_some_and(|ours| fs::remove_file(ours).is_ok())
+    let wanted = identity(socket);
+    let all = sockets().unwrap_or_default();
+    all.iter()
+        .find(|known| wanted.is_some() && identity(known) == wanted)
+        .is_some_and(|known| fs::remove_file(known).is_ok())
 }
 
 /// The UUID in a socket's name.
@@ -121,7 +123,7 @@ pub fn find(volume: Option<&str>) -> Result<PathBuf, JobError> {
     let is_path = |volume: &&str| Path::new(volume).is_absolute() || volume.contains('/') && Path::new(volume).exists();
     if let Some(path) = volume.filter(is_path) {
         return match fs::metadata(path) {
-            Ok(about) if about.file_type().is_socket() => {
+            Ok(metadata) if metadata.file_type().is_socket() => {
                 std::path::absolute(path).map_err(|error| JobError::Io { what: path.to_owned(), error })
             }
             Ok(_) => Err(JobError::Input(format!("{path} is no control socket: name a running volume"))),
@@ -133,20 +135,20 @@ pub fn find(volume: Option<&str>) -> Result<PathBuf, JobError> {
     }
     let all = sockets()?;
     let Some(volume) = volume else {
-        return only(&all);
+        return only_running(&all);
     };
     if let Some(socket) = all.iter().find(|socket| array_of(socket) == volume) {
         return Ok(socket.clone());
     }
-    let (mut called_so, mut silent) = (Vec::new(), None);
+    let (mut matching, mut last_error) = (Vec::new(), None);
     for socket in &all {
         match status_of(socket) {
-            Ok(status) if status.name == volume => called_so.push(socket.clone()),
+            Ok(status) if status.name == volume => matching.push(socket.clone()),
             Ok(_) => (),
-            Err(error) => silent = Some(error),
+            Err(error) => last_error = Some(error),
         }
     }
-    match (&called_so[..], silent) {
+    match (&matching[..], last_error) {
         ([only], _) => Ok(only.clone()),
         ([], None) => Err(JobError::Input(format!("no volume called {volume} is running"))),
         ([], Some(error)) => Err(JobError::Unanswered { volume: volume.to_owned(), error: Box::new(error) }),
@@ -158,18 +160,20 @@ pub fn find(volume: Option<&str>) -> Result<PathBuf, JobError> {
 }
 
 /// The only socket whose server runs. If no server runs and there is one socket, that one.
-fn only(all: &[PathBuf]) -> Result<PathBuf, JobError> {
-    let is_there = |socket: &&PathBuf| !matches!(ControlClient::connect(socket), Err(ClientError::Absent(_)));
-    let there: Vec<&PathBuf> = if all.len() > 1 { all.iter().filter(is_there).collect() } else { Vec::new() };
-    match (&there[..], all) {
+fn only_running(all: &[PathBuf]) -> Result<PathBuf, JobError> {
+    let is_running = |socket: &&PathBuf| !matches!(ControlClient::connect(socket), Err(ClientError::Absent(_)));
+    let running: Vec<&PathBuf> = if all.len() > 1 { all.iter().filter(is_running).collect() } else { Vec::new() };
+    match (&running[..], all) {
         ([only], _) => Ok((*only).clone()),
         ([], [only]) => Ok(only.clone()),
         ([], []) => Err(JobError::Input("no volume is running".into())),
         _ => {
             let mut names: Vec<String> = all.iter().map(|socket| name_of(socket)).collect();
-            let is_taken = |name: &String| names.iter().filter(|other| *other == name).count() > 1;
-            let taken: Vec<bool> = names.iter().map(is_taken).collect();
-            for (name, socket) in names.iter_mut().zip(all).zip(taken).filter_map(|(pair, is)| is.then_some(pair)) {
+            let is_duplicate = |name: &String| names.iter().filter(|other| *other == name).count() > 1;
+            let are_duplicates: Vec<bool> = names.iter().map(is_duplicate).collect();
+            for (name, socket) in
+                names.iter_mut().zip(all).zip(are_duplicates).filter_map(|(pair, is_same)| is_same.then_some(pair))
+            {
                 *name = array_of(socket);
             }
             Err(JobError::Input(format!("several volumes are running: name one of {}", names.join(", "))))
@@ -187,9 +191,9 @@ fn name_of(socket: &Path) -> String {
 pub fn sockets_of(name: &str) -> Vec<PathBuf> {
     // If no folder for sockets is known, there are none.
     let all = sockets().unwrap_or_default();
-    let is_it =
+    let is_match =
         |socket: &PathBuf| array_of(socket) == name || status_of(socket).is_ok_and(|status| status.name == name);
-    all.into_iter().filter(is_it).collect()
+    all.into_iter().filter(is_match).collect()
 }
 
 /// Sends a command to the volume behind a socket, and waits for its answer.

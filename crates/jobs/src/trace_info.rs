@@ -10,7 +10,7 @@ use scrubjay_trace::summary::TraceSummary;
 use scrubjay_trace::{Periods, Record, ServiceQueue, ServiceSource, Trace};
 
 /// The number of first records from which it is decided whether a trace has response times.
-const TOLD_BY: usize = 4096;
+const FIRST_RECORDS: usize = 4096;
 
 /// Where service times are taken from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +67,7 @@ impl HeldIntervals {
 /// # Errors
 /// The trace cannot be read, or lacks a device; or the job was stopped.
 pub fn walk(trace: Trace, task: &InfoTask<'_>, control: &JobControl) -> Result<SeenTrace, JobError> {
-    let mut walk = TraceWalk { task: *task, beginning: Vec::new(), seen: None };
+    let mut walk = TraceWalk { task: *task, beginning: Vec::new(), walked: None };
     let (trace, notes) = workload::for_each_under(control, trace, task.devices, |record| walk.add(record))?;
     let WalkedTrace { summary, study } = walk.finish();
     Ok(SeenTrace { trace, summary, study, notes })
@@ -78,7 +78,7 @@ struct TraceWalk<'a> {
     task: InfoTask<'a>,
     /// Held back until the service times are chosen.
     beginning: Vec<Record>,
-    seen: Option<WalkedTrace>,
+    walked: Option<WalkedTrace>,
 }
 
 /// What was collected.
@@ -89,12 +89,12 @@ struct WalkedTrace {
 
 impl TraceWalk<'_> {
     fn add(&mut self, record: &Record) {
-        if let Some(seen) = &mut self.seen {
-            seen.add(record);
+        if let Some(walked) = &mut self.walked {
+            walked.add(record);
             return;
         }
         self.beginning.push(*record);
-        if self.beginning.len() == TOLD_BY {
+        if self.beginning.len() == FIRST_RECORDS {
             self.choose();
         }
     }
@@ -111,16 +111,16 @@ impl TraceWalk<'_> {
         };
         let disk = self.task.disk;
         let service = if is_recorded { ServiceSource::Recorded(disk) } else { ServiceSource::Model(disk) };
-        let mut seen = WalkedTrace::new(service, self.task.is_studied);
-        self.beginning.drain(..).for_each(|record| seen.add(&record));
-        self.seen.insert(seen)
+        let mut walked = WalkedTrace::new(service, self.task.is_studied);
+        self.beginning.drain(..).for_each(|record| walked.add(&record));
+        self.walked.insert(walked)
     }
 
     fn finish(mut self) -> WalkedTrace {
-        if self.seen.is_none() {
+        if self.walked.is_none() {
             self.choose();
         }
-        self.seen.expect("just chosen")
+        self.walked.expect("just chosen")
     }
 }
 

@@ -136,11 +136,11 @@ fn choose(path: &Path, to: Option<&str>, to_name: &str) -> Result<(&'static Form
     let format = match to {
         Some(name) => format_named(name)?,
         None => {
-            let is_meant = |format: &&Format| {
+            let has_extension = |format: &&Format| {
                 let endings = format.writer.map_or(&[][..], |writer| writer.endings);
                 inner.as_deref().is_some_and(|inner| endings.contains(&inner))
             };
-            let Some(format) = FORMATS.iter().find(is_meant) else {
+            let Some(format) = FORMATS.iter().find(has_extension) else {
                 let text = format!("the ending of {} tells no format: add {to_name}; {}", path.display(), writable());
                 return Err(JobError::Input(text));
             };
@@ -249,7 +249,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_ending_tells_format_and_compression() {
+    fn the_file_extension_decides_format_and_compression() {
         let chosen = |path: &str, to| {
             choose(Path::new(path), to, "--to").map(|(format, compression)| (format.name, compression))
         };
@@ -258,14 +258,14 @@ mod tests {
         assert_eq!(chosen("a.b/c.iolog.zst", None).unwrap(), ("iolog", OutputCompression::Zstd));
         assert_eq!(chosen("a", Some("parquet")).unwrap(), ("parquet", OutputCompression::None));
         assert_eq!(chosen("-", Some("msr")).unwrap(), ("msr", OutputCompression::None));
-        for (path, to, what) in [
+        for (path, to, expected) in [
             ("a", None, "tells no format"),
             ("a.csv.xz", None, ".xz is read but not written"),
             ("a.parquet.gz", None, "compresses itself"),
             ("a.csv", Some("nothing"), "is no trace format"),
         ] {
-            let error = chosen(path, to).expect_err(what).to_string();
-            assert!(error.contains(what), "{error}");
+            let error = chosen(path, to).expect_err(expected).to_string();
+            assert!(error.contains(expected), "{error}");
         }
     }
 }

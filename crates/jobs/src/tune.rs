@@ -96,8 +96,8 @@ impl TuneTask {
 /// # Errors
 /// It is no range of sizes; the text says what is wrong, in one line.
 pub fn sizes(text: &str) -> Result<RangeInclusive<u64>, String> {
-    let what = || format!("`{text}` is no range of sizes: write 64KiB..4MiB");
-    let (first, last) = text.split_once("..").ok_or_else(what)?;
+    let error = || format!("`{text}` is no range of sizes: write 64KiB..4MiB");
+    let (first, last) = text.split_once("..").ok_or_else(error)?;
     let steps = |text: &str| {
         let size = quantity::bytes(text)?;
         if size.0 == 0 || !size.0.is_multiple_of(SIZE_STEP.0) {
@@ -131,31 +131,34 @@ enum SearchResult {
 pub fn tune(loads: &[DeviceLoad], task: &TuneTask, control: &JobControl) -> Result<Vec<Tuned>, JobError> {
     let tuners = parallel::share_under(control, loads, |load| Tuner::new(&load.periods, task.disk))?;
     let pieces: Vec<SearchPiece> = (0..loads.len())
-        .flat_map(|at| {
-            task.sizes.iter().map(move |size| SearchPiece::Size(at, *size)).chain([SearchPiece::IdleClass(at)])
+        .flat_map(|index| {
+            task.sizes.iter().map(move |size| SearchPiece::Size(index, *size)).chain([SearchPiece::IdleClass(index)])
         })
         .collect();
     let found = parallel::share_under(control, &pieces, |piece| match *piece {
-        SearchPiece::Size(at, size) => SearchResult::Size(at, tuners[at].best_wait(size, task.goal)),
-        SearchPiece::IdleClass(at) => {
-            SearchResult::IdleClass(at, exact::simulate(&loads[at].periods, task.disk, &mut IdleClass))
+        SearchPiece::Size(index, size) => SearchResult::Size(index, tuners[index].best_wait(size, task.goal)),
+        SearchPiece::IdleClass(index) => {
+            SearchResult::IdleClass(index, exact::simulate(&loads[index].periods, task.disk, &mut IdleClass))
         }
     })?;
     let mut candidates: Vec<Vec<Pair>> = vec![Vec::new(); loads.len()];
     let mut idle_class = vec![ScrubFigures::default(); loads.len()];
     for found in found {
         match found {
-            SearchResult::Size(at, pair) => candidates[at].extend(pair),
-            SearchResult::IdleClass(at, outcome) => idle_class[at] = outcome,
+            SearchResult::Size(index, pair) => candidates[index].extend(pair),
+            SearchResult::IdleClass(index, outcome) => idle_class[index] = outcome,
         }
     }
     refine(&tuners, &mut candidates, task, control)?;
-    let best = parallel::share_under(control, &(0..loads.len()).collect::<Vec<usize>>(), |&at| {
-        let best = tune::best(&candidates[at]).filter(|pair| pair.outcome.scrub_bytes > 0);
-        best.map(|pair| answer(&tuners[at], &candidates[at], pair, task)).ok_or_else(|| refusal(&loads[at], task))
+    let best = parallel::share_under(control, &(0..loads.len()).collect::<Vec<usize>>(), |&index| {
+        let best = tune::best(&candidates[index]).filter(|pair| pair.outcome.scrub_bytes > 0);
+        best.map(|pair| answer(&tuners[index], &candidates[index], pair, task))
+            .ok_or_else(|| refusal(&loads[index], task))
     })?;
     let all = best.into_iter().zip(candidates).zip(idle_class);
-    Ok(all.map(|((best, candidates), idle_class)| Tuned { candidates, best, idle_class, alone: alone(task) }).collect())
+    Ok(all
+        .map(|((best, candidates), idle_class)| Tuned { candidates, best, idle_class, alone: idle_disk_rate(task) })
+        .collect())
 }
 
 /// Searches once more, finely, around the best few pairs of each load.
@@ -166,12 +169,14 @@ fn refine(
     control: &JobControl,
 ) -> Result<(), JobError> {
     let places = candidates.iter().enumerate();
-    let places: Vec<(usize, usize)> =
-        places.flat_map(|(at, pairs)| tune::most(pairs).into_iter().map(move |place| (at, place))).collect();
-    let finer =
-        parallel::share_under(control, &places, |&(at, place)| tuners[at].refined(candidates[at][place], task.goal))?;
-    for ((at, place), pair) in places.into_iter().zip(finer) {
-        candidates[at][place] = pair;
+    let places: Vec<(usize, usize)> = places
+        .flat_map(|(index, pairs)| tune::best_indices(pairs).into_iter().map(move |place| (index, place)))
+        .collect();
+    let finer = parallel::share_under(control, &places, |&(index, place)| {
+        tuners[index].refined(candidates[index][place], task.goal)
+    })?;
+    for ((index, place), pair) in places.into_iter().zip(finer) {
+        candidates[index][place] = pair;
     }
     Ok(())
 }
@@ -181,14 +186,15 @@ fn answer(tuner: &Tuner, candidates: &[Pair], pair: Pair, task: &TuneTask) -> Tu
     let spread = tuner.spread(&pair);
     let is_lucky = spread.is_lucky(costs::slowdown_mean(&pair.outcome));
     let steady = is_lucky.then(|| {
-        let steady = tune::most(candidates).into_iter().filter_map(|place| tuner.steady(&candidates[place], task.goal));
+        let steady =
+            tune::best_indices(candidates).into_iter().filter_map(|place| tuner.steady(&candidates[place], task.goal));
         tune::best(&steady.collect::<Vec<Pair>>()).filter(|pair| pair.outcome.scrub_bytes > 0)
     });
     TunedPair { pair, spread, is_lucky, steady: steady.flatten() }
 }
 
 /// The rate of reading without a foreground, with the best of the sizes, in bytes a second.
-fn alone(task: &TuneTask) -> f64 {
+fn idle_disk_rate(task: &TuneTask) -> f64 {
     let rate = |size: &Bytes| size.0 as f64 / task.disk.service(*size).as_secs_f64();
     task.sizes.iter().map(rate).fold(0.0, f64::max)
 }

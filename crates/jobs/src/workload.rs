@@ -170,7 +170,7 @@ pub fn for_each_under(
         });
     }
     filter.check(&trace)?;
-    let notes = malformed(&trace).into_iter().chain(sizes.doubt(trace.format())).collect();
+    let notes = malformed(&trace).into_iter().chain(sizes.note(trace.format())).collect();
     Ok((trace, notes))
 }
 
@@ -184,7 +184,7 @@ pub fn malformed(trace: &Trace) -> Option<TraceNote> {
 #[derive(Debug, Default)]
 struct SizeCheck {
     records: u64,
-    odd: u64,
+    not_multiples: u64,
 }
 
 /// Traces with fewer records are not doubted.
@@ -193,18 +193,18 @@ const DOUBTED_MIN: u64 = 100;
 impl SizeCheck {
     fn add(&mut self, record: &Record) {
         self.records += 1;
-        self.odd += u64::from(!record.length.0.is_multiple_of(512 * SECTOR_BYTES));
+        self.not_multiples += u64::from(!record.length.0.is_multiple_of(512 * SECTOR_BYTES));
     }
 
     /// A note, if the format leaves the unit open and the sizes raise doubt.
-    fn doubt(&self, format: &'static Format) -> Option<TraceNote> {
-        let is_doubted = format.units.is_some() && self.records >= DOUBTED_MIN && self.odd == 0;
+    fn note(&self, format: &'static Format) -> Option<TraceNote> {
+        let is_doubted = format.units.is_some() && self.records >= DOUBTED_MIN && self.not_multiples == 0;
         is_doubted.then_some(TraceNote::SizesInDoubt { format: format.name })
     }
 }
 
 /// A note, if the model disk is too slow for the load.
-fn doubt_of_pace(
+fn slow_model_note(
     load: &DeviceLoad,
     [first, last]: [Nanos; 2],
     service: ServiceSource,
@@ -244,9 +244,9 @@ pub fn load(
     let (mut loads, mut notes) = (Vec::new(), Vec::new());
     for file in traces.files {
         let trace = open(std::slice::from_ref(file), traces.options)?;
-        let (more, told) = loads_of(&JobControl::default(), trace, traces.devices, service, hold)?;
-        loads.extend(more);
-        notes.extend(told);
+        let (file_loads, file_notes) = loads_of(&JobControl::default(), trace, traces.devices, service, hold)?;
+        loads.extend(file_loads);
+        notes.extend(file_notes);
     }
     if loads.is_empty() {
         return Err(no_requests());
@@ -292,14 +292,14 @@ pub fn loads_of(
         }
     })?;
     // If devices are chosen by name, the load's name still says which of several it is.
-    let is_alone = trace.devices().names().len() == 1;
+    let has_one_device = trace.devices().names().len() == 1;
     held.sort_by_key(|(_, _, load, _)| std::cmp::Reverse(load.periods.requests()));
     let file = trace.input_names().join(", ");
     let mut loads = Vec::with_capacity(held.len());
     for (device, _, load, times) in held {
-        let name = if is_alone { file.clone() } else { format!("{file}:{}", trace.devices().name(device)) };
+        let name = if has_one_device { file.clone() } else { format!("{file}:{}", trace.devices().name(device)) };
         let load = DeviceLoad { name, ..load };
-        notes.extend(doubt_of_pace(&load, times, service, trace.format()));
+        notes.extend(slow_model_note(&load, times, service, trace.format()));
         loads.push(load);
     }
     Ok((loads, notes))
@@ -316,9 +316,9 @@ pub fn disk_model(text: &str) -> Result<ServiceModel, String> {
     if text == DISK {
         return Ok(ServiceModel::ULTRASTAR_15K450);
     }
-    let what = || format!("`{text}` is no disk: write ultrastar-15k450, or two times such as 3.7ms,11.07ms");
-    let (positioning, per_mib) = text.split_once(',').ok_or_else(what)?;
-    let time = |text: &str| quantity::time(text.trim()).map_err(|_| what());
+    let error = || format!("`{text}` is no disk: write ultrastar-15k450, or two times such as 3.7ms,11.07ms");
+    let (positioning, per_mib) = text.split_once(',').ok_or_else(error)?;
+    let time = |text: &str| quantity::time(text.trim()).map_err(|_| error());
     let model = ServiceModel { positioning: time(positioning)?, per_mib: time(per_mib)? };
     if model.positioning == Nanos::ZERO && model.per_mib == Nanos::ZERO {
         return Err(format!("`{text}`: a disk that takes no time cannot be scheduled"));

@@ -106,24 +106,24 @@ pub fn is_deviant(disk: &DiskEntry) -> bool {
 }
 
 /// The remaining lines of the status: a pause, alerts that fail, messages that wait, troubles of the watch itself.
-pub fn rest(seen: &WatchDocument) -> Vec<String> {
+pub fn rest(document: &WatchDocument) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    lines.extend(seen.paused_until.map(|until| format!("Paused until {}: sudo scrubjay resume", moment(until))));
-    for channel in &seen.channels {
+    lines.extend(document.paused_until.map(|until| format!("Paused until {}: sudo scrubjay resume", moment(until))));
+    for channel in &document.channels {
         if let Some(last) = channel.last.as_ref().filter(|last| !last.is_accepted) {
             lines.push(format!("Alerts by {} fail: {}", channel.name, last.said));
         }
     }
-    if seen.messages_waiting > 0 {
-        let messages = if seen.messages_waiting == 1 { "message waits" } else { "messages wait" };
-        lines.push(format!("{} {messages} to be sent", seen.messages_waiting));
+    if document.messages_waiting > 0 {
+        let messages = if document.messages_waiting == 1 { "message waits" } else { "messages wait" };
+        lines.push(format!("{} {messages} to be sent", document.messages_waiting));
     }
-    lines.extend(seen.troubles.iter().map(|trouble| format!("Trouble: {trouble}")));
+    lines.extend(document.troubles.iter().map(|trouble| format!("Trouble: {trouble}")));
     lines
 }
 
 /// The incidents that a person accepted, and since when each is open.
-pub fn accepted(seen: &WatchDocument) -> Vec<String> {
-    let accepted = seen.incidents.iter().filter(|incident| incident.is_accepted);
+pub fn accepted(document: &WatchDocument) -> Vec<String> {
+    let accepted = document.incidents.iter().filter(|incident| incident.is_accepted);
     accepted.map(|incident| format!("{} (since {})", incident.headline, date(incident.since))).collect()
 }

@@ -35,10 +35,11 @@ pub fn files(outcome: &BenchOutcome, processor: (f64, f64)) -> Vec<FioFile> {
 
 fn step(outcome: &BenchOutcome, result: &StepFigures, processor: (f64, f64)) -> Vec<FioFile> {
     let is_write = outcome.record.plan.is_write;
-    let way = if is_write { "write" } else { "read" };
-    let pattern = if result.step.pattern == BenchPattern::Random { format!("rand{way}") } else { way.to_owned() };
+    let operation = if is_write { "write" } else { "read" };
+    let pattern =
+        if result.step.pattern == BenchPattern::Random { format!("rand{operation}") } else { operation.to_owned() };
     let depth = result.step.depth;
-    let document = document(outcome, result, &pattern, way, processor);
+    let document = document(outcome, result, &pattern, operation, processor);
     let mut files = vec![FioFile {
         name: format!("{pattern}-{depth}-1.json"),
         text: format!("{}\n", serde_json::to_string_pretty(&document).expect("a tree of values")),
@@ -62,10 +63,16 @@ fn step(outcome: &BenchOutcome, result: &StepFigures, processor: (f64, f64)) -> 
     files
 }
 
-fn document(outcome: &BenchOutcome, result: &StepFigures, pattern: &str, way: &str, processor: (f64, f64)) -> Value {
+fn document(
+    outcome: &BenchOutcome,
+    result: &StepFigures,
+    pattern: &str,
+    operation: &str,
+    processor: (f64, f64),
+) -> Value {
     let nothing = json!({"iops": 0.0, "bw": 0, "bw_bytes": 0, "io_bytes": 0, "total_ios": 0, "runtime": 0, "iops_stddev": 0.0,
         "lat_ns": {"min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0}});
-    let (read, write) = if way == "read" { (direction(result), nothing) } else { (nothing, direction(result)) };
+    let (read, write) = if operation == "read" { (direction(result), nothing) } else { (nothing, direction(result)) };
     let [nanos, micros, millis] = coarse(result);
     json!({
         "fio version": format!("scrubjay-{}", env!("CARGO_PKG_VERSION")),

@@ -137,10 +137,10 @@ fn run(
     let begin = out.find('{');
     let document: Option<Value> = begin.and_then(|begin| serde_json::from_str(&out[begin..]).ok());
     let Some(document) = document else {
-        let said = err.lines().chain(out.lines()).find(|line| !line.trim().is_empty()).unwrap_or("it says nothing");
-        return Err(FioError::Failed(format!("{said} ({status})")));
+        let message = err.lines().chain(out.lines()).find(|line| !line.trim().is_empty()).unwrap_or("it says nothing");
+        return Err(FioError::Failed(format!("{message} ({status})")));
     };
-    let mut result = parse(step, &document).map_err(|what| FioError::Answer(what.to_owned()))?;
+    let mut result = parse(step, &document).map_err(|reason| FioError::Answer(reason.to_owned()))?;
     // Beyond the size of the target, fio's map of what was read starts again; and it starts again with each step.
     result.is_repeating = result.bytes_moved > bytes;
     if result.requests == 0 && !status.success() {
@@ -185,8 +185,8 @@ fn parse(step: BenchStep, document: &Value) -> Result<StepFigures, &'static str>
             result.latency.add_times(Nanos(nanos), count);
         }
     }
-    let told = number(&latency["mean"]).zip(number(&latency["stddev"]));
-    result.told = told.map(|(mean, deviation)| (mean / 1e9, deviation / 1e9));
+    let reported = number(&latency["mean"]).zip(number(&latency["stddev"]));
+    result.told = reported.map(|(mean, deviation)| (mean / 1e9, deviation / 1e9));
     result.latency_min = Nanos(latency["min"].as_u64().unwrap_or(0));
     result.latency_max = Nanos(latency["max"].as_u64().unwrap_or(0));
     result.is_complete = true;
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_read() {
+    fn fios_output_is_parsed_and_incomplete_output_is_an_error() {
         let result = parse(step(), &serde_json::from_str(ANSWER).unwrap()).unwrap();
         assert!((result.iops() - 2128.526646).abs() < 0.001 && (result.mean() - 947843.1e-9).abs() < 1e-12);
         assert_eq!((result.requests, result.fault_count, result.quantile(0.5)), (680, 3, Nanos(60_786)));
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn its_log_says_where_and_when() {
+    fn the_latency_log_gives_the_time_and_place_of_each_request() {
         let grid = ZoneGrid::new(1 << 30, 1 << 20);
         let mut zones = vec![ZoneFigures::default(); grid.zones as usize];
         let mut result = StepFigures::new(step());
