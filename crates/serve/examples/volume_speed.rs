@@ -66,9 +66,9 @@ impl Rig {
         let parameters = ArrayParameters { layout, scheme, chunk_bytes, block_bytes: 512 };
         let geometry = Geometry::fit(&parameters, MEMBER_BYTES, None).expect("it fits");
         let (members, superblock) = blank(&geometry);
-        let here = (0..6).map(SlotState::Active).collect();
+        let slots = (0..6).map(SlotState::Active).collect();
         let volume = Volume::start(
-            Assembly { superblock, members: here, stale: Vec::new(), up_to_date: MemberSet::range(0, 6) },
+            Assembly { superblock, members: slots, stale: Vec::new(), up_to_date: MemberSet::range(0, 6) },
             VolumeOptions::default(),
         );
         let mut rig = Rig { volume, members, next: 0 };
@@ -110,10 +110,10 @@ impl Rig {
         }
     }
 
-    fn time(&mut self, what: &str, mut request: impl FnMut() -> BlockRequest) {
+    fn time(&mut self, label: &str, mut request: impl FnMut() -> BlockRequest) {
         let start = Instant::now();
         (0..REQUESTS).for_each(|_| self.ask(request()));
-        println!("{what}: {:.2} us", start.elapsed().as_secs_f64() * 1e6 / REQUESTS as f64);
+        println!("{label}: {:.2} us", start.elapsed().as_secs_f64() * 1e6 / REQUESTS as f64);
     }
 }
 

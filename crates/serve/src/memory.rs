@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_tell_written_unwritten_and_lost_apart() {
+    fn parts_distinguish_written_unwritten_and_lost_bytes() {
         let mut array = MemoryArray::new(8 * BLOCK_BYTES);
         let data = Buffer::copy_of(&[7; 700]);
         assert_eq!(

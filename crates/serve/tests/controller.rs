@@ -46,12 +46,12 @@ fn make_volume_called(paths: &[PathBuf], array: Uuid) {
 fn a_member_that_a_broken_volume_needs_is_not_overwritten() {
     let mut rig = Rig::new();
     assert_eq!(rig.ask(a_write()), BlockReply::Done);
-    rig.gone = vec![0, 1];
+    rig.unresponsive = vec![0, 1];
     assert!(matches!(rig.ask(a_write()), BlockReply::Failed(_)));
 
-    rig.gone = vec![0];
+    rig.unresponsive = vec![0];
     let path = rig.paths[1].display().to_string();
-    let answer = rig.tell(&VolumeCommand::Replace { member: 1, path, force: true }).0;
+    let answer = rig.perform(&VolumeCommand::Replace { member: 1, path, force: true }).0;
     assert!(OpenMember::open(&rig.paths[1], Access::Inspect).unwrap().superblock().is_ok(), "{answer:?}");
     let Rig { folder: _folder, paths, controller, members, .. } = rig;
     drop((controller, members));
@@ -62,13 +62,13 @@ fn a_write() -> BlockRequest {
     BlockRequest::Write { offset: VolumeOffset(0), data: Buffer::copy_of(&[7; 8192]), is_durable: true }
 }
 
-/// Serves a volume, writes to it while the members in `gone` do not answer, and stops it.
-fn left_after(gone: &[usize], does_fail: bool) -> Stopped {
+/// Serves a volume, writes to it while the members in `unresponsive` do not answer, and stops it.
+fn stopped_after(unresponsive: &[usize], fails_member: bool) -> Stopped {
     let mut rig = Rig::new();
-    if does_fail {
+    if fails_member {
         rig.fail(2);
     }
-    rig.gone = gone.to_vec();
+    rig.unresponsive = unresponsive.to_vec();
     let writes_failed = u64::from(matches!(rig.ask(a_write()), BlockReply::Failed(_)));
     rig.controller.stop(rig.now);
     rig.pump();
@@ -82,16 +82,19 @@ fn left_after(gone: &[usize], does_fail: bool) -> Stopped {
 }
 
 #[test]
-fn a_volume_is_said_to_be_left_as_it_is() {
-    assert_eq!(left_after(&[], false).words(), "stopped 01010101-0101-0101-0101-010101010101: nothing was found wrong");
-    let lost = left_after(&[1], false);
+fn the_stop_report_matches_the_state_in_which_the_volume_is_left() {
+    assert_eq!(
+        stopped_after(&[], false).words(),
+        "stopped 01010101-0101-0101-0101-010101010101: nothing was found wrong"
+    );
+    let lost = stopped_after(&[1], false);
     assert!(lost.problems.len() == 1 && lost.words().contains("member 1 is failed (it does not answer)"), "{lost:?}");
-    let asked = left_after(&[], true);
+    let asked = stopped_after(&[], true);
     assert!(
         asked.problems.is_empty() && asked.words().ends_with(": member 2 is failed (taken out by the administrator)"),
         "{asked:?}"
     );
-    let broken = left_after(&[0, 1], false);
+    let broken = stopped_after(&[0, 1], false);
     assert!(broken.problems[0].contains("it is broken"), "{broken:?}");
     assert!(
         broken.words().contains("was not stopped in order") && broken.words().contains("1 write failed"),
@@ -106,7 +109,7 @@ struct Rig {
     controller: VolumeController,
     members: MemberTable,
     /// Members that do not answer.
-    gone: Vec<usize>,
+    unresponsive: Vec<usize>,
     now: Nanos,
 }
 
@@ -119,7 +122,8 @@ impl Rig {
         let gathered = gather(&paths, false).unwrap();
         let volume = gathered.start(false, UnixSeconds(2)).unwrap();
         let controller = VolumeController::new(volume, gathered.paths.clone(), ServerStop::new().unwrap());
-        let mut rig = Rig { folder, paths, controller, members: gathered.members, gone: Vec::new(), now: Nanos(0) };
+        let mut rig =
+            Rig { folder, paths, controller, members: gathered.members, unresponsive: Vec::new(), now: Nanos(0) };
         rig.pump();
         rig
     }
@@ -128,7 +132,7 @@ impl Rig {
     fn pump(&mut self) -> [usize; 3] {
         let mut written = [0; 3];
         while let Some(op) = self.controller.poll_op(self.now) {
-            let file = self.members.file(op.member).filter(|_| !self.gone.contains(&op.member.get()));
+            let file = self.members.file(op.member).filter(|_| !self.unresponsive.contains(&op.member.get()));
             let (buffer, result) = match (op.kind, file) {
                 (OpKind::Read { offset, mut buffer }, Some(file)) => {
                     file.file().read_exact_at(&mut buffer, offset.get()).unwrap();
@@ -153,7 +157,7 @@ impl Rig {
     }
 
     /// Waits until no region counts as dirty any more.
-    fn rest(&mut self) {
+    fn wait_until_clean(&mut self) {
         for _ in 0..60 {
             self.now = self.now.saturating_add(Nanos::from_secs(1));
             self.pump();
@@ -186,7 +190,7 @@ impl Rig {
     }
 
     /// Gives a command; returns its result, and the bytes written, by member.
-    fn tell(&mut self, command: &VolumeCommand) -> (Result<(), String>, [usize; 3]) {
+    fn perform(&mut self, command: &VolumeCommand) -> (Result<(), String>, [usize; 3]) {
         let line = serde_json::to_string(command).unwrap();
         let answer = self.controller.command(self.now, CommandId(0), &line, &mut self.members).unwrap();
         let written = self.pump();
@@ -199,11 +203,11 @@ impl Rig {
     }
 
     fn fail(&mut self, member: usize) {
-        assert_eq!(self.tell(&VolumeCommand::Fail { member }).0, Ok(()));
+        assert_eq!(self.perform(&VolumeCommand::Fail { member }).0, Ok(()));
     }
 
     fn readd(&mut self, path: &Path) -> (Result<(), String>, [usize; 3]) {
-        self.tell(&VolumeCommand::Readd { path: path.display().to_string() })
+        self.perform(&VolumeCommand::Readd { path: path.display().to_string() })
     }
 
     /// Checks that a disk is not taken back, with these words, and that it is neither written to nor kept open.
@@ -225,7 +229,7 @@ fn a_member_that_was_out_is_taken_back_with_what_it_had() {
     let mut rig = Rig::new();
     let size = rig.controller.size() / 8192 * 8192;
     rig.fill(0, size, 7);
-    rig.rest();
+    rig.wait_until_clean();
     rig.fail(2);
     assert_eq!(rig.state(2), (MemberCondition::Failed, true));
     rig.fill(16384, 8192, 8);
@@ -241,7 +245,7 @@ fn a_member_that_was_out_is_taken_back_with_what_it_had() {
 }
 
 #[test]
-fn who_is_not_the_one_that_left_as_it_left_is_refused_and_not_touched() {
+fn readd_refuses_every_disk_but_the_unchanged_member_and_leaves_it_untouched() {
     let mut rig = Rig::new();
     let older = rig.folder.path().join("older");
     let stranger = rig.folder.path().join("stranger");
@@ -264,7 +268,7 @@ fn who_is_not_the_one_that_left_as_it_left_is_refused_and_not_touched() {
 
     // Another disk takes its place, and is taken out again.
     let replace = VolumeCommand::Replace { member: 2, path: blank.display().to_string(), force: false };
-    assert_eq!(rig.tell(&replace).0, Ok(()));
+    assert_eq!(rig.perform(&replace).0, Ok(()));
     rig.refuses(&own[2], "another disk has its place (member 2)");
     rig.fail(2);
     rig.refuses(&own[2], "its place is taken, or was taken by another one since; replace member 2 by it, by force");
@@ -275,7 +279,7 @@ fn who_is_not_the_one_that_left_as_it_left_is_refused_and_not_touched() {
 }
 
 #[test]
-fn what_lies_beside_the_rows_is_verified_though_the_first_stripe_was_never_written() {
+fn metadata_are_verified_though_the_first_stripe_was_never_written() {
     let mut rig = Rig::new();
     let copy = Superblock::offsets(4 << 20).unwrap()[0];
     let file = File::options().write(true).open(&rig.paths[1]).unwrap();

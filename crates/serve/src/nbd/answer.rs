@@ -25,8 +25,8 @@ pub fn write(out: &mut Outgoing, is_structured: bool, command: &NbdCommand, repl
                 false => write_simple(out, command.cookie, parts),
             }
         }
-        (NbdCommandKind::Allocation { is_one }, BlockReply::Allocation(runs)) => {
-            write_runs(out, command, is_one, &runs)
+        (NbdCommandKind::Allocation { is_one_run }, BlockReply::Allocation(runs)) => {
+            write_runs(out, command, is_one_run, &runs)
         }
         (
             NbdCommandKind::Write { .. } | NbdCommandKind::Flush | NbdCommandKind::Trim | NbdCommandKind::Zero { .. },
@@ -94,7 +94,7 @@ fn write_simple_head(out: &mut Outgoing, cookie: u64, errno: u32) {
 
 /// Kinds of parts; neighbours of the same kind share a chunk.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Like {
+enum PartKind {
     Data,
     Hole,
     Lost,
@@ -105,30 +105,30 @@ fn write_chunks(out: &mut Outgoing, command: &NbdCommand, is_whole: bool, parts:
     if is_whole && parts.iter().any(|part| matches!(part, ReadPart::Lost(_))) {
         return write_lost(out, chunk::DONE, command.cookie, command.offset);
     }
-    let like = |part: &ReadPart| match part {
-        ReadPart::Lost(_) => Like::Lost,
-        ReadPart::Zeros(_) if !is_whole => Like::Hole,
-        ReadPart::Zeros(_) | ReadPart::Data(..) => Like::Data,
+    let kind_of = |part: &ReadPart| match part {
+        ReadPart::Lost(_) => PartKind::Lost,
+        ReadPart::Zeros(_) if !is_whole => PartKind::Hole,
+        ReadPart::Zeros(_) | ReadPart::Data(..) => PartKind::Data,
     };
     let mut offset = command.offset;
     let mut parts = parts.into_iter();
-    while let Some(first) = parts.as_slice().first().map(like) {
-        let run = parts.as_slice().iter().take_while(|part| like(part) == first);
+    while let Some(kind) = parts.as_slice().first().map(kind_of) {
+        let run = parts.as_slice().iter().take_while(|part| kind_of(part) == kind);
         let (count, len) = run.fold((0, 0), |(count, len), part| (count + 1, len + part.len()));
         let flags = if count == parts.len() { chunk::DONE } else { 0 };
-        match first {
-            Like::Data => write_chunk_head(out, flags, chunk::OFFSET_DATA, command.cookie, 8 + len as u32),
-            Like::Hole => write_chunk_head(out, flags, chunk::OFFSET_HOLE, command.cookie, 12),
-            Like::Lost => write_lost(out, flags, command.cookie, offset),
+        match kind {
+            PartKind::Data => write_chunk_head(out, flags, chunk::OFFSET_DATA, command.cookie, 8 + len as u32),
+            PartKind::Hole => write_chunk_head(out, flags, chunk::OFFSET_HOLE, command.cookie, 12),
+            PartKind::Lost => write_lost(out, flags, command.cookie, offset),
         }
-        if first != Like::Lost {
+        if kind != PartKind::Lost {
             out.push_copy(&offset.to_be_bytes());
         }
-        if first == Like::Hole {
+        if kind == PartKind::Hole {
             out.push_copy(&(len as u32).to_be_bytes());
         }
         for part in parts.by_ref().take(count) {
-            if first == Like::Data {
+            if kind == PartKind::Data {
                 write_part(out, part);
             }
         }
@@ -153,10 +153,10 @@ fn write_lost(out: &mut Outgoing, flags: u16, cookie: u64, offset: u64) {
     out.push_copy(&offset.to_be_bytes());
 }
 
-fn write_runs(out: &mut Outgoing, command: &NbdCommand, is_one: bool, runs: &[AllocationRun]) {
+fn write_runs(out: &mut Outgoing, command: &NbdCommand, is_one_run: bool, runs: &[AllocationRun]) {
     let total: u64 = runs.iter().map(|run| run.len).sum();
     assert!(total > 0 && total <= u64::from(command.len), "at least one run, inside the range");
-    let most = if is_one { 1 } else { RUNS_MAX };
+    let most = if is_one_run { 1 } else { RUNS_MAX };
     let mut descriptors: Vec<(u32, u32)> = Vec::new();
     for run in runs.iter().filter(|run| run.len > 0) {
         let flags = if run.is_written { 0 } else { allocation::HOLE | allocation::ZERO };

@@ -45,8 +45,8 @@ pub enum NbdCommandKind {
     Trim,
     /// Write zeros.
     Zero { is_durable: bool },
-    /// Report which ranges were written; only the first run if `is_one`.
-    Allocation { is_one: bool },
+    /// Report which ranges were written; only the first run if `is_one_run`.
+    Allocation { is_one_run: bool },
 }
 
 impl NbdHeader {
@@ -86,7 +86,7 @@ impl NbdHeader {
             command::TRIM => (NbdCommandKind::Trim, 0),
             command::WRITE_ZEROES => (NbdCommandKind::Zero { is_durable }, flag::NO_HOLE | flag::FAST_ZERO),
             command::BLOCK_STATUS if terms.has_allocation => {
-                (NbdCommandKind::Allocation { is_one: has(flag::REQ_ONE) }, flag::REQ_ONE)
+                (NbdCommandKind::Allocation { is_one_run: has(flag::REQ_ONE) }, flag::REQ_ONE)
             }
             _ => return Err(Errno::Inval),
         };

@@ -138,7 +138,7 @@ impl Negotiation<'_> {
     }
 
     fn info(&mut self, data: &[u8]) -> AfterOption {
-        let Some((name, wishes)) = info_data(data) else {
+        let Some((name, items)) = info_data(data) else {
             return self.refuse(answer::ERR_INVALID, "the lengths in this option do not fit");
         };
         if !self.export.is_called(name) {
@@ -149,7 +149,7 @@ impl Negotiation<'_> {
             answer::INFO,
             &[&info::EXPORT.to_be_bytes()[..], &self.export.size().to_be_bytes(), &flags].concat(),
         );
-        let wants = |kind: u16| wishes.chunks(2).any(|wish| wish == kind.to_be_bytes());
+        let wants = |kind: u16| items.chunks(2).any(|item| item == kind.to_be_bytes());
         if wants(info::NAME) {
             self.reply(answer::INFO, &[&info::NAME.to_be_bytes(), self.export.name().as_bytes()].concat());
         }
@@ -181,8 +181,9 @@ impl Negotiation<'_> {
             return self.refuse(answer::ERR_UNKNOWN, "no export has this name");
         }
         // Only a listing accepts a namespace as a query, and no query at all, which asks for everything.
-        let is_meant = |query: &&[u8]| *query == allocation::CONTEXT.as_bytes() || !is_setting && *query == b"base:";
-        if queries.iter().any(is_meant) || !is_setting && queries.is_empty() {
+        let is_supported =
+            |query: &&[u8]| *query == allocation::CONTEXT.as_bytes() || !is_setting && *query == b"base:";
+        if queries.iter().any(is_supported) || !is_setting && queries.is_empty() {
             let id = if is_setting { allocation::CONTEXT_ID } else { 0 };
             self.reply(answer::META_CONTEXT, &[&id.to_be_bytes(), allocation::CONTEXT.as_bytes()].concat());
             if is_setting {
@@ -223,8 +224,8 @@ impl Negotiation<'_> {
 /// Decodes the name, and the information items requested, two bytes each.
 fn info_data(data: &[u8]) -> Option<(&[u8], &[u8])> {
     let (name, rest) = string(data)?;
-    let (count, wishes) = rest.split_first_chunk::<2>()?;
-    (wishes.len() == 2 * usize::from(u16::from_be_bytes(*count))).then_some((name, wishes))
+    let (count, items) = rest.split_first_chunk::<2>()?;
+    (items.len() == 2 * usize::from(u16::from_be_bytes(*count))).then_some((name, items))
 }
 
 /// Decodes the name and the queries. An excessive count of queries ends with the data.

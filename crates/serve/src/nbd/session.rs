@@ -60,7 +60,7 @@ enum NbdPhase {
     /// `len` bytes of an option's data come next.
     OptionData { option: u32, len: usize },
     /// `left` bytes come next that are skipped.
-    Unwanted { left: u32, then: Then },
+    Skip { left: u32, after: AfterSkip },
     /// TLS comes next, which this session does not handle.
     Tls,
     /// The header of a request comes next.
@@ -77,7 +77,7 @@ enum NbdPhase {
 
 /// The reply after bytes that were skipped.
 #[derive(Debug)]
-enum Then {
+enum AfterSkip {
     OptionTooBig { option: u32 },
     Refused { header: NbdHeader, errno: Errno },
 }
@@ -132,7 +132,7 @@ impl NbdSession {
                     let data = self.gather_data(input, len)?;
                     self.end_option(option, Some(&data));
                 }
-                NbdPhase::Unwanted { .. } => self.skip(input),
+                NbdPhase::Skip { .. } => self.skip(input),
                 NbdPhase::Request => {
                     let head = self.gather(input)?;
                     if let Some(ready) = self.begin_request(&head, &mut buffer) {
@@ -200,9 +200,8 @@ impl NbdSession {
     }
 
     /// Is a message of the client received in part only?
-    pub fn is_amid(&self) -> bool {
-        let is_half =
-            matches!(self.phase, NbdPhase::Payload { .. } | NbdPhase::Lent { .. } | NbdPhase::Unwanted { .. });
+    pub fn is_mid_message(&self) -> bool {
+        let is_half = matches!(self.phase, NbdPhase::Payload { .. } | NbdPhase::Lent { .. } | NbdPhase::Skip { .. });
         is_half || !self.head.is_empty()
     }
 
@@ -319,7 +318,7 @@ impl NbdSession {
         if magic != wire::OPTION_MAGIC.to_be_bytes() {
             self.phase = NbdPhase::Over;
         } else if len as usize > OPTION_DATA_MAX {
-            self.phase = NbdPhase::Unwanted { left: len, then: Then::OptionTooBig { option } };
+            self.phase = NbdPhase::Skip { left: len, after: AfterSkip::OptionTooBig { option } };
         } else if len > 0 {
             self.phase = NbdPhase::OptionData { option, len: len as usize };
         } else {
@@ -393,14 +392,14 @@ impl NbdSession {
     fn refuse(&mut self, header: NbdHeader, errno: Errno) {
         match header.payload() {
             0 => self.end_refusal(header, errno),
-            left => self.phase = NbdPhase::Unwanted { left, then: Then::Refused { header, errno } },
+            left => self.phase = NbdPhase::Skip { left, after: AfterSkip::Refused { header, errno } },
         }
     }
 
     fn end_refusal(&mut self, header: NbdHeader, errno: Errno) {
         let kind = match header.number {
             wire::command::READ => NbdCommandKind::Read { is_whole: false },
-            wire::command::BLOCK_STATUS => NbdCommandKind::Allocation { is_one: false },
+            wire::command::BLOCK_STATUS => NbdCommandKind::Allocation { is_one_run: false },
             _ => NbdCommandKind::Flush, // any kind with a simple reply
         };
         answer::write_error(&mut self.out, self.terms.is_structured, header.cookie, kind, errno);
@@ -408,14 +407,14 @@ impl NbdSession {
     }
 
     fn skip(&mut self, input: &mut &[u8]) {
-        let NbdPhase::Unwanted { left, then } = &mut self.phase else { unreachable!("called for nothing else") };
+        let NbdPhase::Skip { left, after } = &mut self.phase else { unreachable!("called for nothing else") };
         let count = input.len().min(*left as usize);
         *input = &input[count..];
         *left -= count as u32;
         if *left == 0 {
-            match *then {
-                Then::OptionTooBig { option } => self.end_option(option, None),
-                Then::Refused { header, errno } => self.end_refusal(header, errno),
+            match *after {
+                AfterSkip::OptionTooBig { option } => self.end_option(option, None),
+                AfterSkip::Refused { header, errno } => self.end_refusal(header, errno),
             }
         }
     }

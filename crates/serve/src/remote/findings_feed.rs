@@ -35,16 +35,17 @@ impl FindingsFeed {
         let mut client = ControlClient::connect(&self.socket)?;
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
-            let CommandAnswer::Events(told) = client.ask(&VolumeCommand::Events { since: inner.next, wait: false })?
+            let CommandAnswer::Events(answer) =
+                client.ask(&VolumeCommand::Events { since: inner.next, wait: false })?
             else {
                 return Err(ClientError::Nonsense(self.socket.clone()));
             };
-            inner.next = told.next;
-            if told.events.is_empty() {
+            inner.next = answer.next;
+            if answer.events.is_empty() {
                 return Ok(());
             }
             let room = KEPT_MAX.saturating_sub(inner.findings.len());
-            let findings = told.events.into_iter().filter_map(|event| match event {
+            let findings = answer.events.into_iter().filter_map(|event| match event {
                 VolumeEvent::Finding(finding) => Some(finding),
                 _ => None,
             });

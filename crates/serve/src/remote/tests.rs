@@ -28,28 +28,28 @@ const CHUNK_SECTORS: u64 = 8;
 /// Longer than any answer here takes.
 const LONG: Nanos = Nanos::from_secs(60);
 
-type Said = Arc<Mutex<Vec<VolumeCommand>>>;
+type SentCommands = Arc<Mutex<Vec<VolumeCommand>>>;
 
 /// A server that answers each command by `answer`, or hangs up; and the commands that it answered.
-fn serve(folder: &Path, answer: fn(&VolumeCommand) -> Option<CommandAnswer>) -> (PathBuf, Said) {
+fn serve(folder: &Path, answer: fn(&VolumeCommand) -> Option<CommandAnswer>) -> (PathBuf, SentCommands) {
     let socket = folder.join("control.sock");
     let listener = UnixListener::bind(&socket).unwrap();
-    let said = Said::default();
-    let heard = Arc::clone(&said);
+    let commands = SentCommands::default();
+    let recorded = Arc::clone(&commands);
     thread::spawn(move || {
         for stream in listener.incoming() {
-            let (mut stream, heard) = (stream.unwrap(), Arc::clone(&heard));
+            let (mut stream, recorded) = (stream.unwrap(), Arc::clone(&recorded));
             thread::spawn(move || {
                 for line in BufReader::new(stream.try_clone().unwrap()).lines() {
                     let command = serde_json::from_str(&line.unwrap()).unwrap();
                     let Some(answer) = answer(&command) else { return };
-                    heard.lock().unwrap().push(command);
+                    recorded.lock().unwrap().push(command);
                     writeln!(stream, "{}", serde_json::to_string(&answer).unwrap()).unwrap();
                 }
             });
         }
     });
-    (socket, said)
+    (socket, commands)
 }
 
 fn status(state: VolumeCondition) -> Option<CommandAnswer> {
@@ -93,9 +93,12 @@ fn answer(command: &VolumeCommand) -> Option<CommandAnswer> {
     Some(CommandAnswer::Verified(Verified { read: end.min(40).saturating_sub(start), corrected: has(5).into(), lost }))
 }
 
-fn verifier(folder: &Path) -> (ServedVerifier, Said) {
-    let (socket, said) = serve(folder, answer);
-    (ServedVerifier::new(ControlClient::connect(&socket).unwrap(), CHUNK_SECTORS, FindingsFeed::new(&socket, 7)), said)
+fn verifier(folder: &Path) -> (ServedVerifier, SentCommands) {
+    let (socket, commands) = serve(folder, answer);
+    (
+        ServedVerifier::new(ControlClient::connect(&socket).unwrap(), CHUNK_SECTORS, FindingsFeed::new(&socket, 7)),
+        commands,
+    )
 }
 
 fn verify(server: &mut ServedVerifier, start: u64, end: u64) -> VerifyOutcome {
@@ -108,7 +111,7 @@ fn verify(server: &mut ServedVerifier, start: u64, end: u64) -> VerifyOutcome {
 #[test]
 fn ranges_are_stripes_and_answers_are_verdicts() {
     let folder = tempfile::tempdir().unwrap();
-    let (mut server, said) = verifier(folder.path());
+    let (mut server, commands) = verifier(folder.path());
     assert_eq!(server.wait(LONG), None, "nothing was submitted");
     assert_eq!(verify(&mut server, 8, 24), VerifyOutcome::Clean);
     assert_eq!(verify(&mut server, 4, 8), VerifyOutcome::Corrected(1));
@@ -117,25 +120,26 @@ fn ranges_are_stripes_and_answers_are_verdicts() {
     assert_eq!(verify(&mut server, 97, 98), VerifyOutcome::Inconclusive(Cause::Errno(71)));
     let ranges: Vec<VolumeCommand> =
         [(8, 24), (4, 8), (39, 41), (40, 60), (97, 98)].map(|(start, end)| VolumeCommand::Verify { start, end }).into();
-    let heard: Vec<VolumeCommand> = said.lock().unwrap().iter().filter(|&c| ranges.contains(c)).cloned().collect();
-    assert_eq!(heard, ranges);
+    let received: Vec<VolumeCommand> =
+        commands.lock().unwrap().iter().filter(|&c| ranges.contains(c)).cloned().collect();
+    assert_eq!(received, ranges);
 }
 
 #[test]
-fn a_lost_stripe_is_asked_for_once_however_it_is_narrowed_down() {
+fn a_lost_stripe_is_read_once_while_its_place_is_narrowed_down() {
     let folder = tempfile::tempdir().unwrap();
-    let (mut server, said) = verifier(folder.path());
+    let (mut server, commands) = verifier(folder.path());
     assert_eq!(verify(&mut server, 0, 4), VerifyOutcome::Unreadable(Cause::Lost));
-    let asked = said.lock().unwrap().len();
+    let asked = commands.lock().unwrap().len();
     assert_eq!(verify(&mut server, 2, 4), VerifyOutcome::Unreadable(Cause::Lost));
     assert_eq!(verify(&mut server, 3, 4), VerifyOutcome::Unreadable(Cause::Lost));
-    assert_eq!(said.lock().unwrap().len(), asked, "the server was not asked");
+    assert_eq!(commands.lock().unwrap().len(), asked, "the server was not asked");
     assert_eq!(verify(&mut server, 2, 3), VerifyOutcome::Clean);
-    assert_eq!(said.lock().unwrap().len(), asked + 1);
+    assert_eq!(commands.lock().unwrap().len(), asked + 1);
 }
 
 #[test]
-fn a_server_that_ends_or_stops_is_a_device_that_is_gone() {
+fn a_server_that_ends_or_stops_counts_as_a_device_that_is_gone() {
     for start in [90, 95] {
         let folder = tempfile::tempdir().unwrap();
         let (mut server, _) = verifier(folder.path());
@@ -164,17 +168,17 @@ fn a_broken_volume_and_a_socket_without_a_server_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let (socket, _) = serve(folder.path(), |_| status(VolumeCondition::Broken));
     assert!(matches!(Remote::open(Path::new("tank"), &socket), Err(RemoteError::Broken)));
-    let nobody = Remote::open(Path::new("tank"), &folder.path().join("nobody")).unwrap_err().to_string();
-    assert!(nobody.contains("the server is gone"), "{nobody}");
+    let error = Remote::open(Path::new("tank"), &folder.path().join("nobody")).unwrap_err().to_string();
+    assert!(error.contains("the server is gone"), "{error}");
 }
 
 fn activity(next: u64, arrived: u64, completed: u64, marks: &[ActivityMark]) -> ClientActivity {
     ClientActivity { next, arrived, completed, marks: marks.to_vec() }
 }
 
-fn told(told: &mut WatchedVolume, activity: &ClientActivity, now: u64) -> Vec<Event> {
+fn events_of(volume: &mut WatchedVolume, activity: &ClientActivity, now: u64) -> Vec<Event> {
     let mut events = Vec::new();
-    told.absorb(activity, Nanos(now), &mut events);
+    volume.absorb(activity, Nanos(now), &mut events);
     events
 }
 
@@ -193,41 +197,41 @@ fn drained(at: u64) -> Event {
 #[test]
 fn marks_are_events_and_an_idle_volume_yields_none() {
     let mut state = WatchedVolume::since(&activity(5, 10, 10, &[]), Nanos(100));
-    assert_eq!(told(&mut state, &activity(5, 10, 10, &[]), 200), []);
+    assert_eq!(events_of(&mut state, &activity(5, 10, 10, &[]), 200), []);
     let two = activity(7, 12, 11, &[ActivityMark(210, 1, 0), ActivityMark(230, 1, 1)]);
-    assert_eq!(told(&mut state, &two, 300), [arrived(210, 1), arrived(230, 1), completed(230, 1)]);
-    assert_eq!(told(&mut state, &activity(7, 12, 11, &[]), 400), []);
+    assert_eq!(events_of(&mut state, &two, 300), [arrived(210, 1), arrived(230, 1), completed(230, 1)]);
+    assert_eq!(events_of(&mut state, &activity(7, 12, 11, &[]), 400), []);
     assert_eq!(
-        told(&mut state, &activity(8, 12, 12, &[ActivityMark(410, 0, 1)]), 500),
+        events_of(&mut state, &activity(8, 12, 12, &[ActivityMark(410, 0, 1)]), 500),
         [completed(410, 1), drained(410)]
     );
-    assert_eq!(told(&mut state, &activity(8, 12, 12, &[]), 600), []);
+    assert_eq!(events_of(&mut state, &activity(8, 12, 12, &[]), 600), []);
 }
 
 #[test]
-fn who_was_there_before_us_is_there() {
+fn requests_outstanding_at_the_start_are_reported_as_arrived() {
     let mut state = WatchedVolume::since(&activity(0, 10, 7, &[]), Nanos(100));
-    assert_eq!(told(&mut state, &activity(0, 10, 7, &[]), 200), [arrived(100, 3)]);
+    assert_eq!(events_of(&mut state, &activity(0, 10, 7, &[]), 200), [arrived(100, 3)]);
     let end = activity(1, 10, 10, &[ActivityMark(90, 0, 3)]);
-    assert_eq!(told(&mut state, &end, 300), [completed(100, 3), drained(100)], "no date runs backwards");
+    assert_eq!(events_of(&mut state, &end, 300), [completed(100, 3), drained(100)], "no date runs backwards");
 }
 
 #[test]
-fn what_was_not_fetched_in_time_is_lost_and_what_is_left_is_busy() {
+fn marks_not_fetched_in_time_are_lost_and_outstanding_requests_are_busy() {
     let mut state = WatchedVolume::since(&activity(0, 0, 0, &[]), Nanos(0));
     let much = activity(9, 100, 98, &[ActivityMark(50, 0, 1)]);
-    assert_eq!(told(&mut state, &much, 60), [completed(50, 1), arrived(60, 2)]);
+    assert_eq!(events_of(&mut state, &much, 60), [completed(50, 1), arrived(60, 2)]);
     assert_eq!(state.lost, 100 + 97);
     assert_eq!(
-        told(&mut state, &activity(10, 100, 100, &[ActivityMark(70, 0, 2)]), 80),
+        events_of(&mut state, &activity(10, 100, 100, &[ActivityMark(70, 0, 2)]), 80),
         [completed(70, 2), drained(70)]
     );
 }
 
 #[test]
-fn the_detector_asks_from_where_it_was() {
+fn the_detector_asks_for_marks_after_the_last_received() {
     let folder = tempfile::tempdir().unwrap();
-    let (socket, said) = serve(folder.path(), |command| {
+    let (socket, commands) = serve(folder.path(), |command| {
         let VolumeCommand::Activity { since } = command else { return None };
         let marks = since.map(|_| ActivityMark(1, 2, 0)).into_iter().collect::<Vec<_>>();
         Some(CommandAnswer::Activity(activity(
@@ -244,7 +248,7 @@ fn the_detector_asks_from_where_it_was() {
     watch.drain(OwnTraffic::default(), &mut events);
     assert_eq!((events, watch.lost()), (vec![arrived(1, 2), arrived(1, 2)], 0));
     let since: Vec<VolumeCommand> = [None, Some(3), Some(4)].map(|since| VolumeCommand::Activity { since }).into();
-    assert_eq!(*said.lock().unwrap(), since);
+    assert_eq!(*commands.lock().unwrap(), since);
 }
 
 #[test]
@@ -259,11 +263,11 @@ fn a_server_that_does_not_answer_is_not_waited_for_for_ever() {
 
     // The reason that a server sends before it hangs up is received, even if it never read the command.
     let mut client = ControlClient::connect(&socket).unwrap();
-    let (unheard, _) = listener.accept().unwrap(); // the first client
-    drop(unheard);
-    let (mut heard, _) = listener.accept().unwrap();
-    heard.write_all(b"{\"error\":\"full\"}\n").unwrap();
-    drop(heard);
+    let (first, _) = listener.accept().unwrap(); // the first client
+    drop(first);
+    let (mut second, _) = listener.accept().unwrap();
+    second.write_all(b"{\"error\":\"full\"}\n").unwrap();
+    drop(second);
     let error = client.ask_within(&VolumeCommand::Status, Duration::from_secs(10)).unwrap_err();
     assert_eq!(error.to_string(), "full");
 }

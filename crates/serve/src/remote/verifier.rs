@@ -20,7 +20,7 @@ pub(super) struct ServedVerifier {
     client: ControlClient,
     chunk_sectors: u64,
     findings: FindingsFeed,
-    at_work: Option<(OpId, Nanos)>,
+    in_flight: Option<(OpId, Nanos)>,
     /// A completion that needs no answer of the server.
     known: Option<verify::VerifyCompletion>,
     /// Stripes found lost. Verifications that narrow the place down are answered from here: the server would read the stripes
@@ -30,7 +30,7 @@ pub(super) struct ServedVerifier {
 
 impl ServedVerifier {
     pub fn new(client: ControlClient, chunk_sectors: u64, findings: FindingsFeed) -> ServedVerifier {
-        ServedVerifier { client, chunk_sectors, findings, at_work: None, known: None, lost: BTreeSet::new() }
+        ServedVerifier { client, chunk_sectors, findings, in_flight: None, known: None, lost: BTreeSet::new() }
     }
 
     /// The stripes of a range, which is whole chunks.
@@ -63,15 +63,16 @@ impl Verifier for ServedVerifier {
     fn submit(&mut self, id: OpId, range: SectorRange) {
         let Range { start, end } = self.stripes(range);
         let now = clock::now();
-        let ended = |outcome| Some(verify::VerifyCompletion { id, outcome, started: now, finished: now, counted: 0 });
+        let completion =
+            |outcome| Some(verify::VerifyCompletion { id, outcome, started: now, finished: now, counted: 0 });
         if self.lost.range(start..end).next().is_some() {
-            self.known = ended(VerifyOutcome::Unreadable(Cause::Lost));
+            self.known = completion(VerifyOutcome::Unreadable(Cause::Lost));
             return;
         }
-        self.at_work = Some((id, now));
+        self.in_flight = Some((id, now));
         if self.client.send(&VolumeCommand::Verify { start, end }).is_err() {
-            self.at_work = None;
-            self.known = ended(VerifyOutcome::Gone);
+            self.in_flight = None;
+            self.known = completion(VerifyOutcome::Gone);
         }
     }
 
@@ -79,7 +80,7 @@ impl Verifier for ServedVerifier {
         if let Some(answer) = self.known.take() {
             return Some(answer);
         }
-        let (id, started) = self.at_work?;
+        let (id, started) = self.in_flight?;
         let received = self.client.receive(Duration::from_nanos(timeout.0));
         let finished = clock::now();
         let outcome = match received {
@@ -90,7 +91,7 @@ impl Verifier for ServedVerifier {
             // The volume is stopping or broken, or the server has ended.
             Err(_) => VerifyOutcome::Gone,
         };
-        self.at_work = None;
+        self.in_flight = None;
         Some(verify::VerifyCompletion { id, outcome, started, finished, counted: 0 })
     }
 }

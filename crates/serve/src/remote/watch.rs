@@ -17,7 +17,7 @@ const STATUS_TIMEOUT: Duration = Duration::from_millis(500);
 pub(super) struct ServedDetector {
     socket: PathBuf,
     client: Option<ControlClient>,
-    told: WatchedVolume,
+    reported: WatchedVolume,
     /// How long to wait for an answer.
     pub patience: Duration,
 }
@@ -45,8 +45,8 @@ impl ServedDetector {
         let CommandAnswer::Activity(activity) = client.ask(&VolumeCommand::Activity { since: None })? else {
             return Err(ClientError::Nonsense(socket.to_owned()));
         };
-        let told = WatchedVolume::since(&activity, now);
-        Ok(ServedDetector { socket: socket.to_owned(), client: Some(client), told, patience: STATUS_TIMEOUT })
+        let reported = WatchedVolume::since(&activity, now);
+        Ok(ServedDetector { socket: socket.to_owned(), client: Some(client), reported, patience: STATUS_TIMEOUT })
     }
 
     /// The new activity; `None`: it did not come in time.
@@ -55,7 +55,7 @@ impl ServedDetector {
             Some(client) => client,
             None => ControlClient::connect(&self.socket)?,
         };
-        client.send(&VolumeCommand::Activity { since: self.told.next })?;
+        client.send(&VolumeCommand::Activity { since: self.reported.next })?;
         match client.receive(self.patience)? {
             Some(CommandAnswer::Activity(activity)) => {
                 self.client = Some(client);
@@ -125,11 +125,11 @@ impl Detector for ServedDetector {
     fn drain(&mut self, _own: OwnTraffic, events: &mut Vec<Event>) {
         // The verifier notices that a server is gone.
         if let Ok(Some(activity)) = self.ask() {
-            self.told.absorb(&activity, clock::now(), events);
+            self.reported.absorb(&activity, clock::now(), events);
         }
     }
 
     fn lost(&self) -> u64 {
-        self.told.lost
+        self.reported.lost
     }
 }

@@ -142,13 +142,13 @@ impl Drop for Listener {
 
 /// Device and inode of the file at a path.
 fn file_at(path: &Path) -> Option<(u64, u64)> {
-    path.symlink_metadata().ok().map(|about| (about.dev(), about.ino()))
+    path.symlink_metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()))
 }
 
 /// Removes a socket without a server. Fails if a server answers there, or does not release it within `patience`.
 fn remove_stale(path: &Path, address: &Address, patience: Duration) -> Result<(), BindError> {
-    let Ok(about) = path.symlink_metadata() else { return Ok(()) };
-    if !about.file_type().is_socket() {
+    let Ok(metadata) = path.symlink_metadata() else { return Ok(()) };
+    if !metadata.file_type().is_socket() {
         return Err(BindError::NoSocket(address.clone()));
     }
     let refused = |source| BindError::Refused { address: address.clone(), source };
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_what_they_parse_from() {
+    fn addresses_are_printed_as_they_are_parsed() {
         for text in ["unix:/run/x.sock", "unix:relative", "localhost:10809", "127.0.0.1:0", "[::1]:10809"] {
             assert_eq!(text.parse::<Address>().unwrap().to_string(), text);
         }
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_taken_port_is_said_to_be() {
+    fn binding_a_taken_port_reports_another_server() {
         let Ok(listener) = bind(&Address::Tcp("127.0.0.1:0".into())) else { return };
         let error = bind(&listener.address).unwrap_err().to_string();
         assert!(error.contains("another server listens there"), "{error}");

@@ -16,7 +16,7 @@ use std::io;
 use std::ops::Range;
 
 /// Request ids of the device begin here, above those of all clients.
-const FIRST: u64 = 1 << 32;
+const FIRST_REQUEST_ID: u64 = 1 << 32;
 
 /// Operations of the ring that the device needs at most (count): one per tag, and one for the driver's commands.
 pub(super) const DEVICE_OPS_MAX: usize = ublk::DEPTH as usize + 1;
@@ -82,7 +82,7 @@ enum TagState {
     /// The driver.
     Fetching,
     /// The volume, with this request, since this era of the first writes.
-    Asked(UblkRequest, u64),
+    AtVolume(UblkRequest, u64),
     /// Neither: the request is for the next server, or the device is gone.
     Left,
 }
@@ -123,8 +123,8 @@ impl BlockDevice {
         let _ = ublk::never_wait_for_writes();
         let queue = self.device.queue();
         (0..queue.depth()).for_each(|tag| queue.fetch(ring, RingTask::Fetch(tag), tag));
-        let begun = lifecycle::start(self.device.number(), self.device.is_recovered());
-        self.wait_for(ring, begun)
+        let result = lifecycle::start(self.device.number(), self.device.is_recovered());
+        self.wait_for(ring, result)
     }
 
     /// Has the driver stop it, unless it is in use: then it takes no more requests.
@@ -134,16 +134,16 @@ impl BlockDevice {
             return None;
         }
         self.phase = DevicePhase::Stopping;
-        let begun = lifecycle::stop(self.device.number());
-        self.wait_for(ring, begun)
+        let result = lifecycle::stop(self.device.number());
+        self.wait_for(ring, result)
     }
 
     fn wait_for(
         &mut self,
         ring: &mut IoRing<RingTask>,
-        begun: io::Result<lifecycle::UblkCommand>,
+        result: io::Result<lifecycle::UblkCommand>,
     ) -> Option<DeviceNews> {
-        match begun {
+        match result {
             Ok(command) => {
                 ring.receive(RingTask::DeviceNews, command.woken(), Buffer::zeroed(1), 0..1);
                 self.command = Some(command);
@@ -157,7 +157,7 @@ impl BlockDevice {
     }
 
     /// The driver's command has ended.
-    pub fn told(&mut self, ring: &mut IoRing<RingTask>) -> Option<DeviceNews> {
+    pub fn command_ended(&mut self, ring: &mut IoRing<RingTask>) -> Option<DeviceNews> {
         use lifecycle::UblkNews;
         let path = self.path();
         let (phase, news) = match self.command.take().and_then(|command| command.news()) {
@@ -200,7 +200,7 @@ impl BlockDevice {
         request.is_durable |= request.verb == UblkVerb::Write && self.first_writes.is_first(range(&request));
         let UblkRequest { len, is_durable, .. } = request;
         let offset = VolumeOffset(request.offset);
-        let asked = match request.verb {
+        let block_request = match request.verb {
             UblkVerb::Read => Ok(BlockRequest::Read { offset, len }),
             UblkVerb::Write => {
                 let mut data = buffer(len as usize);
@@ -214,15 +214,15 @@ impl BlockDevice {
             UblkVerb::Zero => Ok(BlockRequest::Zero { offset, len, is_durable }),
             UblkVerb::Other(_) => Err(BlockFailure::OutOfRange),
         };
-        match asked {
-            Ok(asked) => {
+        match block_request {
+            Ok(block_request) => {
                 if is_trim(&request) {
                     self.first_writes.trim(range(&request));
                 }
-                self.tags[place] = TagState::Asked(request, self.first_writes.era());
+                self.tags[place] = TagState::AtVolume(request, self.first_writes.era());
                 self.in_flight += 1;
                 self.held += bytes(&request);
-                Ok(Some((RequestId(FIRST + u64::from(tag)), asked)))
+                Ok(Some((RequestId(FIRST_REQUEST_ID + u64::from(tag)), block_request)))
             }
             Err(failure) => {
                 self.device.queue().commit(ring, RingTask::Fetch(tag), tag, Err(failure));
@@ -233,19 +233,19 @@ impl BlockDevice {
 
     /// The tag of a request, if it is one of the device's.
     pub fn tag_of(id: RequestId) -> Option<u16> {
-        let tag = id.0.checked_sub(FIRST)?;
+        let tag = id.0.checked_sub(FIRST_REQUEST_ID)?;
         u16::try_from(tag).ok()
     }
 
     /// Is this request, which the volume has, a read?
     pub fn is_read(&self, tag: u16) -> bool {
-        matches!(self.tags[usize::from(tag)], TagState::Asked(UblkRequest { verb: UblkVerb::Read, .. }, _))
+        matches!(self.tags[usize::from(tag)], TagState::AtVolume(UblkRequest { verb: UblkVerb::Read, .. }, _))
     }
 
     /// Passes the volume's reply on, and the tag back to the driver. A request that the volume refuses because it stops is left
     /// for the next server.
     pub fn reply(&mut self, ring: &mut IoRing<RingTask>, tag: u16, reply: BlockReply, recycle: impl FnMut(Buffer)) {
-        let TagState::Asked(request, era) = self.tags[usize::from(tag)] else { panic!("a request gets one reply") };
+        let TagState::AtVolume(request, era) = self.tags[usize::from(tag)] else { panic!("a request gets one reply") };
         self.in_flight -= 1;
         self.held -= bytes(&request);
         if is_trim(&request) {
@@ -296,7 +296,7 @@ impl BlockDevice {
     }
 
     /// After a stop: is there nothing more to wait for?
-    pub fn is_settled(&self) -> bool {
+    pub fn is_stop_complete(&self) -> bool {
         matches!(self.phase, DevicePhase::Staying | DevicePhase::Gone) && self.in_flight == 0
     }
 

@@ -17,9 +17,9 @@ const INPUT_BYTES: usize = 144 << 10;
 /// The connection. It may be dropped once it [`Connection::is_done`]: then neither the ring nor the volume works for it.
 pub(super) struct Connection {
     socket: Socket,
-    talk: Talk,
+    protocol: Protocol,
     /// When it was accepted.
-    pub since: Nanos,
+    pub accepted_at: Nanos,
     /// The input buffer; `None`: the ring is receiving into it.
     input: Option<Buffer>,
     /// The part of the input that is not processed yet.
@@ -29,8 +29,8 @@ pub(super) struct Connection {
     is_lent: bool,
     sending: Option<SendProgress>,
     /// When the current receive was started, and when a send last started or made progress.
-    moved_in: Nanos,
-    moved_out: Nanos,
+    receiving_since: Nanos,
+    sending_since: Nanos,
     /// Empty, kept for its allocation.
     spare: Outgoing,
     /// The connection is cut: nothing more is sent.
@@ -38,7 +38,7 @@ pub(super) struct Connection {
     /// Bytes held for it, when last computed.
     pub held: usize,
     /// It is in the pump's list of connections to be served.
-    pub is_stirred: bool,
+    pub is_scheduled: bool,
 }
 
 /// Progress of a send, in bytes.
@@ -49,7 +49,7 @@ struct SendProgress {
 }
 
 /// The protocol.
-enum Talk {
+enum Protocol {
     Nbd(Box<TlsSession>),
     Control(Lines),
 }
@@ -68,68 +68,68 @@ pub(super) enum PeerKind {
 }
 
 /// A client's request or command.
-pub(super) enum Ask {
+pub(super) enum ClientMessage {
     Request(Ticket, BlockRequest),
     Command(String),
 }
 
 impl Connection {
     pub fn nbd(socket: Socket, now: Nanos, session: TlsSession) -> Connection {
-        Connection::new(socket, now, Talk::Nbd(Box::new(session)))
+        Connection::new(socket, now, Protocol::Nbd(Box::new(session)))
     }
 
     pub fn control(socket: Socket, now: Nanos) -> Connection {
-        Connection::new(socket, now, Talk::Control(Lines::default()))
+        Connection::new(socket, now, Protocol::Control(Lines::default()))
     }
 
-    fn new(socket: Socket, since: Nanos, talk: Talk) -> Connection {
+    fn new(socket: Socket, accepted_at: Nanos, protocol: Protocol) -> Connection {
         Connection {
             socket,
-            talk,
-            since,
+            protocol,
+            accepted_at,
             input: Some(Buffer::zeroed(INPUT_BYTES)),
             unread: 0..0,
             is_receiving: false,
             is_lent: false,
             sending: None,
-            moved_in: since,
-            moved_out: since,
+            receiving_since: accepted_at,
+            sending_since: accepted_at,
             spare: Outgoing::default(),
             is_lost: false,
             held: 0,
-            is_stirred: false,
+            is_scheduled: false,
         }
     }
 
     /// The next request or command among the bytes received. `buffer` makes buffers for the data of writes.
-    pub fn next(&mut self, buffer: impl FnMut(usize) -> Buffer) -> Option<Ask> {
+    pub fn next(&mut self, buffer: impl FnMut(usize) -> Buffer) -> Option<ClientMessage> {
         let is_full = self.is_full();
         let input = self.input.as_ref().filter(|_| !is_full)?;
         let mut bytes = &input[self.unread.clone()];
-        let ask = match &mut self.talk {
-            Talk::Nbd(session) => {
-                session.advance(&mut bytes, buffer).map(|(ticket, request)| Ask::Request(ticket, request))
+        let message = match &mut self.protocol {
+            Protocol::Nbd(session) => {
+                session.advance(&mut bytes, buffer).map(|(ticket, request)| ClientMessage::Request(ticket, request))
             }
-            Talk::Control(lines) => lines.advance(&mut bytes).map(Ask::Command),
+            Protocol::Control(lines) => lines.advance(&mut bytes).map(ClientMessage::Command),
         };
         self.unread.start = self.unread.end - bytes.len();
-        ask
+        message
     }
 
     /// Does this request under way only read?
     pub fn is_read(&self, ticket: Ticket) -> bool {
-        matches!(&self.talk, Talk::Nbd(session) if session.is_read(ticket))
+        matches!(&self.protocol, Protocol::Nbd(session) if session.is_read(ticket))
     }
 
     /// Passes on a reply of the volume.
     pub fn reply(&mut self, ticket: Ticket, reply: BlockReply) {
-        let Talk::Nbd(session) = &mut self.talk else { panic!("only NBD clients ask the volume") };
+        let Protocol::Nbd(session) = &mut self.protocol else { panic!("only NBD clients ask the volume") };
         session.reply(ticket, reply);
     }
 
     /// Passes on the answer to a command.
     pub fn answer(&mut self, answer: &str) {
-        let Talk::Control(lines) = &mut self.talk else { panic!("only control clients give commands") };
+        let Protocol::Control(lines) = &mut self.protocol else { panic!("only control clients give commands") };
         lines.answer(answer);
     }
 
@@ -137,35 +137,35 @@ impl Connection {
     pub fn start_io(&mut self, now: Nanos, index: usize, ring: &mut IoRing<RingTask>, mut recycle: impl FnMut(Buffer)) {
         if self.sending.is_none() && self.has_output() {
             let spare = std::mem::take(&mut self.spare);
-            let mut outgoing = match &mut self.talk {
-                Talk::Nbd(session) => session.take_output(spare, &mut recycle),
-                Talk::Control(lines) => lines.take_output(spare),
+            let mut outgoing = match &mut self.protocol {
+                Protocol::Nbd(session) => session.take_output(spare, &mut recycle),
+                Protocol::Control(lines) => lines.take_output(spare),
             };
             if self.is_lost || outgoing.is_empty() {
                 outgoing.clear(recycle);
                 self.spare = outgoing;
             } else {
                 self.sending = Some(SendProgress { sent: 0, len: outgoing.len() });
-                self.moved_out = now;
+                self.sending_since = now;
                 ring.send(RingTask::Send(index), &self.socket, outgoing, 0);
             }
         }
         if !self.is_receiving && self.unread.is_empty() {
             self.start_receiving(index, ring);
-            self.moved_in = now;
+            self.receiving_since = now;
         }
     }
 
     fn start_receiving(&mut self, index: usize, ring: &mut IoRing<RingTask>) {
-        if let Talk::Nbd(session) = &mut self.talk
+        if let Protocol::Nbd(session) = &mut self.protocol
             && let Some((buffer, range)) = session.lend_payload()
         {
             (self.is_receiving, self.is_lent) = (true, true);
             return ring.receive(RingTask::Receive(index), &self.socket, buffer, range);
         }
-        let wants_input = match &self.talk {
-            Talk::Nbd(session) => session.wants_input(),
-            Talk::Control(lines) => lines.wants_input(),
+        let wants_input = match &self.protocol {
+            Protocol::Nbd(session) => session.wants_input(),
+            Protocol::Control(lines) => lines.wants_input(),
         };
         if wants_input && !self.is_full() {
             let buffer = self.input.take().expect("it is here when nothing is received");
@@ -175,17 +175,19 @@ impl Connection {
     }
 
     /// Bytes were received, or the end. Returns the write that they complete, if any.
-    pub fn received(&mut self, buffer: Buffer, result: io::Result<usize>) -> Option<Ask> {
+    pub fn received(&mut self, buffer: Buffer, result: io::Result<usize>) -> Option<ClientMessage> {
         self.is_receiving = false;
         let count = result.unwrap_or(0);
         if count == 0 {
             self.hang_up();
         }
         if std::mem::take(&mut self.is_lent) {
-            let Talk::Nbd(session) = &mut self.talk else { unreachable!("only NBD has payloads") };
+            let Protocol::Nbd(session) = &mut self.protocol else { unreachable!("only NBD has payloads") };
             return match session.is_over() {
                 true => None,
-                false => session.return_payload(buffer, count).map(|(ticket, request)| Ask::Request(ticket, request)),
+                false => session
+                    .return_payload(buffer, count)
+                    .map(|(ticket, request)| ClientMessage::Request(ticket, request)),
             };
         }
         self.input = Some(buffer);
@@ -203,7 +205,7 @@ impl Connection {
         recycle: impl FnMut(Buffer),
     ) {
         let SendProgress { sent, len } = self.sending.take().expect("it is being sent");
-        self.moved_out = now;
+        self.sending_since = now;
         match result {
             Ok(count) if sent + count < len && !self.is_lost => {
                 self.sending = Some(SendProgress { sent: sent + count, len });
@@ -218,17 +220,17 @@ impl Connection {
 
     /// Since when the client has made no progress, if it should: with receiving output, or with the rest of a message.
     pub fn stalled_since(&self) -> Option<Nanos> {
-        let is_amid = matches!(&self.talk, Talk::Nbd(session) if session.is_amid());
-        let reading = self.sending.map(|_| self.moved_out);
-        let writing = (is_amid && self.is_receiving).then_some(self.moved_in);
+        let is_mid_message = matches!(&self.protocol, Protocol::Nbd(session) if session.is_mid_message());
+        let reading = self.sending.map(|_| self.sending_since);
+        let writing = (is_mid_message && self.is_receiving).then_some(self.receiving_since);
         reading.into_iter().chain(writing).min().filter(|_| !self.is_lost)
     }
 
     /// The client sends nothing more, or is not to be read any more; it still gets its replies.
     pub fn hang_up(&mut self) {
-        match &mut self.talk {
-            Talk::Nbd(session) => session.hang_up(),
-            Talk::Control(lines) => lines.hang_up(),
+        match &mut self.protocol {
+            Protocol::Nbd(session) => session.hang_up(),
+            Protocol::Control(lines) => lines.hang_up(),
         }
     }
 
@@ -241,14 +243,14 @@ impl Connection {
 
     /// Is its handshake not complete? (A failed one never is.)
     pub fn is_new(&self) -> bool {
-        matches!(&self.talk, Talk::Nbd(session) if !session.has_begun())
+        matches!(&self.protocol, Protocol::Nbd(session) if !session.has_begun())
     }
 
     /// Bytes held for it now.
     pub fn held_bytes(&self) -> usize {
-        let held = match &self.talk {
-            Talk::Nbd(session) => session.held(),
-            Talk::Control(lines) => lines.output_len(),
+        let held = match &self.protocol {
+            Protocol::Nbd(session) => session.held(),
+            Protocol::Control(lines) => lines.output_len(),
         };
         held + self.sending.map_or(0, |sending| sending.len)
     }
@@ -256,37 +258,37 @@ impl Connection {
     /// Sets how many bytes may be held for it; a request that would exceed that waits.
     pub fn set_limit(&mut self, limit: usize) {
         let sending = self.sending.map_or(0, |sending| sending.len);
-        if let Talk::Nbd(session) = &mut self.talk {
+        if let Protocol::Nbd(session) = &mut self.protocol {
             session.set_limit(limit.saturating_sub(sending));
         }
     }
 
     /// Does a request of it wait for memory?
     pub fn is_held(&self) -> bool {
-        matches!(&self.talk, Talk::Nbd(session) if session.is_held())
+        matches!(&self.protocol, Protocol::Nbd(session) if session.is_held())
     }
 
     /// Its kind, for the limits on connections.
     pub fn kind(&self) -> PeerKind {
-        match &self.talk {
+        match &self.protocol {
             _ if self.is_lost => PeerKind::Lost,
-            Talk::Control(_) => PeerKind::Controller,
-            Talk::Nbd(session) if !session.has_begun() => PeerKind::Newcomer,
-            Talk::Nbd(_) => PeerKind::Client,
+            Protocol::Control(_) => PeerKind::Controller,
+            Protocol::Nbd(session) if !session.has_begun() => PeerKind::Newcomer,
+            Protocol::Nbd(_) => PeerKind::Client,
         }
     }
 
     /// Its requests under way (count).
     pub fn in_flight(&self) -> usize {
-        match &self.talk {
-            Talk::Nbd(session) => session.in_flight(),
-            Talk::Control(_) => 0,
+        match &self.protocol {
+            Protocol::Nbd(session) => session.in_flight(),
+            Protocol::Control(_) => 0,
         }
     }
 
     /// Is an answer to a command being sent?
     pub fn is_answering(&self) -> bool {
-        matches!(self.talk, Talk::Control(_)) && !self.is_lost && (self.sending.is_some() || self.has_output())
+        matches!(self.protocol, Protocol::Control(_)) && !self.is_lost && (self.sending.is_some() || self.has_output())
     }
 
     /// Has it no request under way and nothing to send? (A command under way does not count: it may take any time.)
@@ -296,9 +298,9 @@ impl Connection {
 
     /// Is it over, with no operation under way?
     pub fn is_done(&self) -> bool {
-        let is_over = match &self.talk {
-            Talk::Nbd(session) => session.is_over(),
-            Talk::Control(lines) => lines.is_over() && !lines.is_waiting(),
+        let is_over = match &self.protocol {
+            Protocol::Nbd(session) => session.is_over(),
+            Protocol::Control(lines) => lines.is_over() && !lines.is_waiting(),
         };
         is_over && self.is_quiet() && !self.is_receiving
     }
@@ -306,16 +308,16 @@ impl Connection {
     /// Does it hold so many bytes that the next request has to wait?
     fn is_full(&self) -> bool {
         let sending = self.sending.map_or(0, |sending| sending.len);
-        match &self.talk {
-            Talk::Nbd(session) => session.is_full() || session.bytes() + sending >= BYTES_IN_FLIGHT_MAX,
-            Talk::Control(lines) => lines.output_len() + sending >= BYTES_IN_FLIGHT_MAX,
+        match &self.protocol {
+            Protocol::Nbd(session) => session.is_full() || session.bytes() + sending >= BYTES_IN_FLIGHT_MAX,
+            Protocol::Control(lines) => lines.output_len() + sending >= BYTES_IN_FLIGHT_MAX,
         }
     }
 
     fn has_output(&self) -> bool {
-        match &self.talk {
-            Talk::Nbd(session) => session.has_output(),
-            Talk::Control(lines) => lines.output_len() > 0,
+        match &self.protocol {
+            Protocol::Nbd(session) => session.has_output(),
+            Protocol::Control(lines) => lines.output_len() > 0,
         }
     }
 }

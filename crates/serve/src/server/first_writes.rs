@@ -38,9 +38,10 @@ impl FirstWrites {
         self.era
     }
 
-    /// A write of these bytes, started in the era `begun`, is durable. Its stripes are known now, unless a trim overlapped it.
-    pub fn written(&mut self, bytes: Range<u64>, begun: u64) {
-        if self.trims_in_flight > 0 || self.era != begun {
+    /// A write of these bytes, started in the era `begun_era`, is durable. Its stripes are known now, unless a trim
+    /// overlapped it.
+    pub fn written(&mut self, bytes: Range<u64>, begun_era: u64) {
+        if self.trims_in_flight > 0 || self.era != begun_era {
             return;
         }
         for stripe in self.stripes(bytes) {
@@ -92,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_trimmed_is_not_known_any_more() {
+    fn a_trimmed_stripe_is_not_known_any_more() {
         let mut writes = FirstWrites::new(100 * STRIPE, STRIPE);
         writes.written(0..10 * STRIPE, writes.era());
         writes.trim(STRIPE..STRIPE + 4096);
@@ -105,16 +106,16 @@ mod tests {
     }
 
     #[test]
-    fn a_write_beside_a_trim_makes_nothing_known() {
+    fn a_write_that_overlaps_a_trim_makes_no_stripe_known() {
         let mut writes = FirstWrites::new(100 * STRIPE, STRIPE);
         let before = writes.era();
         writes.trim(0..STRIPE);
-        let amid = writes.era();
+        let during = writes.era();
         writes.written(0..STRIPE, before);
-        writes.written(0..STRIPE, amid);
+        writes.written(0..STRIPE, during);
         assert!(writes.is_first(0..STRIPE), "the trim goes on, and may come after it");
         writes.trimmed();
-        writes.written(0..STRIPE, amid);
+        writes.written(0..STRIPE, during);
         assert!(writes.is_first(0..STRIPE), "the trim may have come after it");
         writes.written(0..STRIPE, writes.era());
         assert!(!writes.is_first(0..STRIPE));

@@ -47,7 +47,7 @@ impl MemoryBudget {
     }
 
     /// Sets whether a request of a connection waits. Returns the next in the queue, if this one left it.
-    pub fn waits(&mut self, index: usize, is_held: bool) -> Option<usize> {
+    pub fn set_waiting(&mut self, index: usize, is_held: bool) -> Option<usize> {
         match (self.waiting.iter().position(|other| *other == index), is_held) {
             (None, true) => self.waiting.push_back(index),
             (Some(place), false) => {
@@ -84,43 +84,43 @@ mod tests {
     const MIB: usize = 1 << 20;
 
     #[test]
-    fn all_together_hold_no_more_than_the_bound_and_a_little_each() {
-        let mut room = MemoryBudget::default();
+    fn all_connections_hold_no_more_than_the_bound_and_a_little_each() {
+        let mut budget = MemoryBudget::default();
         let mut held = [0; 40];
         for (index, held) in held.iter_mut().enumerate() {
-            *held = room.limit(index, 0).min(64 * MIB);
-            assert_eq!(room.changed(Nanos(0), 0, *held), None);
+            *held = budget.limit(index, 0).min(64 * MIB);
+            assert_eq!(budget.changed(Nanos(0), 0, *held), None);
         }
         assert_eq!(held[..5], [64 * MIB, 64 * MIB, 64 * MIB, 64 * MIB, MIB]);
         assert_eq!(held.iter().sum::<usize>(), SHARED_BYTES + 36 * OWN_BYTES);
     }
 
     #[test]
-    fn who_waits_first_is_served_first_and_small_requests_go_on() {
-        let mut room = MemoryBudget::default();
-        room.changed(Nanos(0), 0, SHARED_BYTES);
-        assert_eq!(room.limit(1, 0), MIB);
-        assert_eq!((room.waits(1, true), room.waits(2, true)), (None, None));
-        assert_eq!(room.changed(Nanos(0), SHARED_BYTES, SHARED_BYTES - 32 * MIB), Some(1));
-        assert_eq!((room.limit(1, 0), room.limit(2, 0), room.limit(3, 0)), (32 * MIB, MIB, MIB));
-        room.changed(Nanos(0), 0, 32 * MIB);
-        assert_eq!(room.waits(1, false), Some(2));
-        assert_eq!(room.waits(2, false), None, "gone");
+    fn the_first_to_wait_is_served_first_and_small_requests_go_on() {
+        let mut budget = MemoryBudget::default();
+        budget.changed(Nanos(0), 0, SHARED_BYTES);
+        assert_eq!(budget.limit(1, 0), MIB);
+        assert_eq!((budget.set_waiting(1, true), budget.set_waiting(2, true)), (None, None));
+        assert_eq!(budget.changed(Nanos(0), SHARED_BYTES, SHARED_BYTES - 32 * MIB), Some(1));
+        assert_eq!((budget.limit(1, 0), budget.limit(2, 0), budget.limit(3, 0)), (32 * MIB, MIB, MIB));
+        budget.changed(Nanos(0), 0, 32 * MIB);
+        assert_eq!(budget.set_waiting(1, false), Some(2));
+        assert_eq!(budget.set_waiting(2, false), None, "gone");
     }
 
     #[test]
     fn memory_is_given_back_once_when_it_was_not_needed_for_a_while() {
-        let mut room = MemoryBudget::default();
-        room.changed(Nanos(0), 0, RELEASE_BYTES);
-        room.changed(Nanos(0), RELEASE_BYTES, 0);
-        assert_eq!(room.release_at, None, "too little");
-        room.changed(Nanos(0), 0, 2 * RELEASE_BYTES);
-        room.changed(Nanos(5), 2 * RELEASE_BYTES, 0);
-        assert!(!room.is_release_due(RELEASE_AFTER));
-        room.changed(Nanos(6), 0, 2 * RELEASE_BYTES);
-        assert!(!room.is_release_due(Nanos(5) + RELEASE_AFTER), "it is needed again");
-        room.changed(Nanos(7), 2 * RELEASE_BYTES, 0);
-        assert!(room.is_release_due(Nanos(7) + RELEASE_AFTER));
-        assert!(!room.is_release_due(Nanos(9) + RELEASE_AFTER));
+        let mut budget = MemoryBudget::default();
+        budget.changed(Nanos(0), 0, RELEASE_BYTES);
+        budget.changed(Nanos(0), RELEASE_BYTES, 0);
+        assert_eq!(budget.release_at, None, "too little");
+        budget.changed(Nanos(0), 0, 2 * RELEASE_BYTES);
+        budget.changed(Nanos(5), 2 * RELEASE_BYTES, 0);
+        assert!(!budget.is_release_due(RELEASE_AFTER));
+        budget.changed(Nanos(6), 0, 2 * RELEASE_BYTES);
+        assert!(!budget.is_release_due(Nanos(5) + RELEASE_AFTER), "it is needed again");
+        budget.changed(Nanos(7), 2 * RELEASE_BYTES, 0);
+        assert!(budget.is_release_due(Nanos(7) + RELEASE_AFTER));
+        assert!(!budget.is_release_due(Nanos(9) + RELEASE_AFTER));
     }
 }

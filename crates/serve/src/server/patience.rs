@@ -16,7 +16,7 @@ pub struct Patience {
     /// for a disk that hangs, and shorter than service managers wait.
     pub stop: Nanos,
     /// At the very end: for control clients to receive the last answers.
-    pub farewell: Nanos,
+    pub last_answers: Nanos,
 }
 
 impl Default for Patience {
@@ -26,7 +26,7 @@ impl Default for Patience {
             progress: Nanos::from_secs(60),
             unread: Nanos::from_secs(20),
             stop: Nanos::from_secs(80),
-            farewell: Nanos::from_secs(2),
+            last_answers: Nanos::from_secs(2),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::address::Listener;
 use super::block_device::{BlockDevice, DEVICE_OPS_MAX, DeviceNews};
-use super::connection::{Ask, Connection, PeerKind};
+use super::connection::{ClientMessage, Connection, PeerKind};
 use super::error::ServeError;
 use super::memory_budget::MemoryBudget;
 use super::patience::Patience;
@@ -70,13 +70,13 @@ pub(super) struct ServerPump<'a, V> {
     /// Memory held by all connections and the block device.
     memory: MemoryBudget,
     /// Connections, by index, that may have something to do at once.
-    stirred: Vec<usize>,
+    scheduled: Vec<usize>,
     /// When the oldest handshake under way times out, if there is one.
     handshake_end: Option<Nanos>,
     /// When the ring's operations are aged next.
     age_at: Option<Nanos>,
     /// When to check next for stalled clients.
-    stall_look: Option<Nanos>,
+    stall_check_at: Option<Nanos>,
     /// Listeners that could not accept, and how long they rest.
     resting: Vec<usize>,
     rest_end: Option<Nanos>,
@@ -99,7 +99,7 @@ enum Ending {
     /// The volume leaves everything in order.
     Volume { until: Nanos },
     /// Control clients receive the last answers.
-    Farewell { until: Nanos },
+    LastAnswers { until: Nanos },
 }
 
 impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
@@ -125,9 +125,9 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
             device: None,
             on_device: |_| (),
             memory: MemoryBudget::default(),
-            stirred: Vec::new(),
+            scheduled: Vec::new(),
             handshake_end: None,
-            stall_look: None,
+            stall_check_at: None,
             age_at: None,
             resting: Vec::new(),
             rest_end: None,
@@ -148,7 +148,7 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
         (self.device, self.on_device) = (device, on_device);
         if let Some(device) = &mut self.device {
             let news = device.begin(&mut self.ring);
-            self.heard(news);
+            self.handle_news(news);
         }
         for (index, (listener, _)) in self.listeners.iter().enumerate() {
             self.ring.accept(RingTask::Accept(index), &listener.socket);
@@ -157,8 +157,8 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
         loop {
             self.now = clock::now();
             self.pump_volume();
-            while let Some(index) = self.stirred.pop() {
-                self.turn(index);
+            while let Some(index) = self.scheduled.pop() {
+                self.serve(index);
                 self.pump_volume();
             }
             self.watch_times();
@@ -182,21 +182,21 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
             (RingTask::Accept(listener), IoEnd::Accepted(client)) => self.accepted(listener, client),
             (RingTask::Receive(index), IoEnd::Received { buffer, result }) => {
                 let connection = self.connections[index].as_mut().expect("it waits for what it receives");
-                if let Some(ask) = connection.received(buffer, result) {
-                    self.ask(index, ask);
+                if let Some(message) = connection.received(buffer, result) {
+                    self.handle_message(index, message);
                 }
-                self.stir(index);
+                self.schedule(index);
             }
             (RingTask::Send(index), IoEnd::Sent { outgoing, result }) => {
                 let connection = self.connections[index].as_mut().expect("it waits for what it sends");
                 let recycle = |buffer| self.volume.recycle(buffer);
                 connection.sent(self.now, index, &mut self.ring, (outgoing, result), recycle);
-                self.stir(index);
+                self.schedule(index);
             }
             (RingTask::Fetch(tag), IoEnd::Command(result)) => self.fetched(tag, result),
             (RingTask::DeviceNews, IoEnd::Received { .. }) => {
-                let news = self.device.as_mut().and_then(|device| device.told(&mut self.ring));
-                self.heard(news);
+                let news = self.device.as_mut().and_then(|device| device.command_ended(&mut self.ring));
+                self.handle_news(news);
             }
             (RingTask::Wake, IoEnd::Received { .. }) => self.watch_stop(),
             (task, end) => panic!("{task:?} does not end with {end:?}"),
@@ -213,12 +213,12 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
                 self.volume.submit(self.now, id, request);
             }
             Ok(None) => (),
-            Err(news) => self.heard(Some(news)),
+            Err(news) => self.handle_news(Some(news)),
         }
     }
 
     /// Something happened to the block device. If it failed, or is removed and there are no NBD listeners, the server stops.
-    fn heard(&mut self, news: Option<DeviceNews>) {
+    fn handle_news(&mut self, news: Option<DeviceNews>) {
         let Some(news) = news else { return };
         (self.on_device)(&news);
         match &news {
@@ -234,28 +234,28 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
     }
 
     /// Puts a connection on the list of those to be served.
-    fn stir(&mut self, index: usize) {
-        if let Some(connection) = self.connections[index].as_mut().filter(|connection| !connection.is_stirred) {
-            connection.is_stirred = true;
-            self.stirred.push(index);
+    fn schedule(&mut self, index: usize) {
+        if let Some(connection) = self.connections[index].as_mut().filter(|connection| !connection.is_scheduled) {
+            connection.is_scheduled = true;
+            self.scheduled.push(index);
         }
     }
 
     /// Serves a connection: its bytes become requests, and its I/O is started.
-    fn turn(&mut self, index: usize) {
-        let is_listened_to = self.ending == Ending::No;
+    fn serve(&mut self, index: usize) {
+        let takes_requests = self.ending == Ending::No;
         let Some(connection) = self.connections[index].as_mut() else { return };
-        connection.is_stirred = false;
+        connection.is_scheduled = false;
         let was_new = connection.is_new();
         connection.set_limit(self.memory.limit(index, connection.held_bytes()));
-        while is_listened_to
+        while takes_requests
             && let Some(connection) = self.connections[index].as_mut()
-            && let Some(ask) = connection.next(|len| self.volume.buffer(len))
+            && let Some(message) = connection.next(|len| self.volume.buffer(len))
         {
-            self.ask(index, ask);
+            self.handle_message(index, message);
         }
         let Some(connection) = self.connections[index].as_mut() else { return };
-        if !is_listened_to {
+        if !takes_requests {
             connection.hang_up();
         }
         if connection.kind() == PeerKind::Client && was_new && self.count(PeerKind::Client) > CLIENTS_MAX {
@@ -269,17 +269,17 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
             self.connections[index] = None;
         }
         let after = if self.connections[index].is_some() { after } else { 0 };
-        let nexts = [self.memory.waits(index, is_held), self.memory.changed(self.now, before, after)];
-        nexts.into_iter().flatten().filter(|next| *next != index).for_each(|next| self.stir(next));
+        let nexts = [self.memory.set_waiting(index, is_held), self.memory.changed(self.now, before, after)];
+        nexts.into_iter().flatten().filter(|next| *next != index).for_each(|next| self.schedule(next));
     }
 
-    fn ask(&mut self, index: usize, ask: Ask) {
-        match ask {
-            Ask::Request(ticket, request) => {
+    fn handle_message(&mut self, index: usize, message: ClientMessage) {
+        match message {
+            ClientMessage::Request(ticket, request) => {
                 let id = RequestId((index * IN_FLIGHT_MAX + ticket) as u64);
                 self.volume.submit(self.now, id, request);
             }
-            Ask::Command(line) => {
+            ClientMessage::Command(line) => {
                 let id = CommandId(index as u64);
                 if let Some(answer) = self.volume.command(self.now, id, &line, self.members) {
                     self.answered(id, &answer);
@@ -339,7 +339,7 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
         let connection = self.connections[index].as_mut().expect("it waits for its replies");
         self.ended.count(&reply, connection.is_read(ticket));
         connection.reply(ticket, reply);
-        self.stir(index);
+        self.schedule(index);
     }
 
     fn replied_to_device(&mut self, tag: u16, reply: BlockReply) {
@@ -348,14 +348,14 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
         let before = device.held();
         device.reply(&mut self.ring, tag, reply, |buffer| self.volume.recycle(buffer));
         if let Some(next) = self.memory.changed(self.now, before, device.held()) {
-            self.stir(next);
+            self.schedule(next);
         }
     }
 
     fn answered(&mut self, id: CommandId, answer: &str) {
         let index = id.0 as usize;
         self.connections[index].as_mut().expect("it waits for its answer").answer(answer);
-        self.stir(index);
+        self.schedule(index);
     }
 
     /// A client connected, or the listener is closed.
@@ -379,9 +379,9 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
 
     /// Admits a control client, or sends it the reason for the refusal.
     fn admit_controller(&mut self, client: OwnedFd) {
-        let own = own_uid();
+        let owner = own_uid();
         let refusal = match peer_uid(&client) {
-            Ok(uid) if uid != 0 && uid != own => Some(format!("only root and user {own} may give commands to it")),
+            Ok(uid) if uid != 0 && uid != owner => Some(format!("only root and user {owner} may give commands to it")),
             Ok(_) if self.count(PeerKind::Controller) >= CONTROLLERS_MAX => {
                 Some(format!("{CONTROLLERS_MAX} others are giving it commands: try again"))
             }
@@ -402,7 +402,7 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
         }
         if self.count(PeerKind::Newcomer) >= NEWCOMERS_MAX {
             let newcomers = self.connections.iter().enumerate().filter_map(|(index, connection)| {
-                connection.as_ref().filter(|it| it.kind() == PeerKind::Newcomer).map(|it| (it.since, index))
+                connection.as_ref().filter(|it| it.kind() == PeerKind::Newcomer).map(|it| (it.accepted_at, index))
             });
             if let Some((_, index)) = newcomers.min() {
                 self.cut(index);
@@ -424,9 +424,9 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
             self.connections.push(None);
         }
         self.connections[free] = Some(connection);
-        let look = self.now.saturating_add(Nanos(self.patience.progress.0 / 4));
-        self.stall_look.get_or_insert(look);
-        self.stir(free);
+        let check_at = self.now.saturating_add(Nanos(self.patience.progress.0 / 4));
+        self.stall_check_at.get_or_insert(check_at);
+        self.schedule(free);
     }
 
     fn count(&self, kind: PeerKind) -> usize {
@@ -436,7 +436,7 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
     fn cut(&mut self, index: usize) {
         if let Some(connection) = self.connections[index].as_mut() {
             connection.cut();
-            self.stir(index);
+            self.schedule(index);
         }
     }
 
@@ -466,10 +466,10 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
         for index in 0..self.connections.len() {
             let negotiating = self.connections[index].as_mut().filter(|connection| connection.is_new());
             let Some(connection) = negotiating else { continue };
-            let end = connection.since.saturating_add(self.patience.handshake);
+            let end = connection.accepted_at.saturating_add(self.patience.handshake);
             if end <= self.now {
                 connection.cut();
-                self.stir(index);
+                self.schedule(index);
             } else {
                 self.handshake_end = Some(self.handshake_end.map_or(end, |other| other.min(end)));
             }
@@ -478,7 +478,7 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
 
     /// Cuts off clients that have made no progress for too long.
     fn watch_stalls(&mut self) {
-        if self.stall_look.is_none_or(|at| self.now < at) {
+        if self.stall_check_at.is_none_or(|at| self.now < at) {
             return;
         }
         for index in 0..self.connections.len() {
@@ -488,7 +488,7 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
             }
         }
         let is_any = self.connections.iter().any(Option::is_some);
-        self.stall_look = is_any.then(|| self.now.saturating_add(Nanos(self.patience.progress.0 / 4)));
+        self.stall_check_at = is_any.then(|| self.now.saturating_add(Nanos(self.patience.progress.0 / 4)));
     }
 
     /// Checks the stop flag, at the start and whenever it wakes the server.
@@ -498,9 +498,9 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
             let [unread, until] = [self.patience.unread, self.patience.stop].map(|time| self.now.saturating_add(time));
             self.ending = Ending::Requests { unread, until };
             self.listeners.iter().for_each(|(listener, _)| shutdown(&listener.socket));
-            (0..self.connections.len()).for_each(|index| self.stir(index));
+            (0..self.connections.len()).for_each(|index| self.schedule(index));
             let news = self.device.as_mut().and_then(|device| device.stop(&mut self.ring));
-            self.heard(news);
+            self.handle_news(news);
         }
     }
 
@@ -514,13 +514,13 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
                     true => !connections.all(Connection::is_quiet),
                     false => connections.any(|connection| connection.in_flight() > 0),
                 };
-                let is_settled = self.device.as_ref().is_none_or(BlockDevice::is_settled);
-                if (is_waiting || !is_settled) && self.now < until {
+                let is_stop_complete = self.device.as_ref().is_none_or(BlockDevice::is_stop_complete);
+                if (is_waiting || !is_stop_complete) && self.now < until {
                     return false;
                 }
-                let of_device = self.device.as_ref().map_or(0, BlockDevice::in_flight);
+                let device_in_flight = self.device.as_ref().map_or(0, BlockDevice::in_flight);
                 self.ended.unended =
-                    self.connections.iter().flatten().map(Connection::in_flight).sum::<usize>() + of_device;
+                    self.connections.iter().flatten().map(Connection::in_flight).sum::<usize>() + device_in_flight;
                 self.ending = Ending::Flush { until };
                 self.volume.submit(self.now, LAST_FLUSH, BlockRequest::Flush);
                 self.pump_volume(); // the volume may have replied by now
@@ -533,16 +533,16 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
                     return false;
                 }
                 self.volume.ended(&self.ended);
-                self.ending = Ending::Farewell { until: self.now.saturating_add(self.patience.farewell) };
+                self.ending = Ending::LastAnswers { until: self.now.saturating_add(self.patience.last_answers) };
                 self.pump_volume();
-                while let Some(index) = self.stirred.pop() {
-                    self.turn(index);
+                while let Some(index) = self.scheduled.pop() {
+                    self.serve(index);
                 }
                 self.is_ended()
             }
-            Ending::Farewell { until } => {
-                let is_told = !self.connections.iter().flatten().any(Connection::is_answering);
-                is_told || self.now >= until
+            Ending::LastAnswers { until } => {
+                let is_answered = !self.connections.iter().flatten().any(Connection::is_answering);
+                is_answered || self.now >= until
             }
         }
     }
@@ -552,13 +552,13 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
         let until = match self.ending {
             Ending::No => None,
             Ending::Requests { unread, until } => Some(if self.now < unread { unread } else { until }),
-            Ending::Flush { until } | Ending::Volume { until } | Ending::Farewell { until } => Some(until),
+            Ending::Flush { until } | Ending::Volume { until } | Ending::LastAnswers { until } => Some(until),
         };
         let events = [
             until,
             self.volume.poll_timeout(),
             self.handshake_end,
-            self.stall_look,
+            self.stall_check_at,
             self.age_at,
             self.memory.release_at,
             self.rest_end,

@@ -25,7 +25,7 @@ pub(super) struct Channel {
     /// The client has sent close_notify.
     is_closed: bool,
     /// close_notify was sent, or an alert took its place.
-    is_farewelled: bool,
+    is_close_sent: bool,
 }
 
 impl Channel {
@@ -39,7 +39,7 @@ impl Channel {
             sealed: 0,
             out: clear,
             is_closed: false,
-            is_farewelled: false,
+            is_close_sent: false,
         }
     }
 
@@ -60,7 +60,7 @@ impl Channel {
     }
 
     fn end_broken(&mut self) -> Result<(), Broken> {
-        self.is_farewelled = true; // by the alert
+        self.is_close_sent = true; // by the alert
         Err(Broken)
     }
 
@@ -108,7 +108,7 @@ impl Channel {
         if self.plain.is_empty() {
             return;
         }
-        let slices = stretch(&self.plain, self.sealed);
+        let slices = next_slices(&self.plain, self.sealed);
         // An error, or no progress: the connection is broken, and the rest is not sent.
         let count = self.connection.writer().write_vectored(&slices).unwrap_or(0);
         self.sealed += count;
@@ -120,17 +120,17 @@ impl Channel {
     }
 
     /// Sends close_notify, once.
-    pub fn farewell(&mut self) {
-        if self.wants_farewell() {
-            self.is_farewelled = true;
+    pub fn send_close_notify(&mut self) {
+        if self.can_send_close_notify() {
+            self.is_close_sent = true;
             self.connection.send_close_notify();
             self.drain();
         }
     }
 
     /// Can close_notify still be sent?
-    pub fn wants_farewell(&self) -> bool {
-        !self.is_farewelled && self.is_established()
+    pub fn can_send_close_notify(&self) -> bool {
+        !self.is_close_sent && self.is_established()
     }
 
     /// Is something to be sent, or to be encrypted and sent?
@@ -157,9 +157,9 @@ impl Channel {
 }
 
 /// The next [`SEALED_BYTES_MAX`] bytes of `plain` from `start` on, at most.
-fn stretch(plain: &Outgoing, start: usize) -> Vec<IoSlice<'_>> {
+fn next_slices(plain: &Outgoing, start: usize) -> Vec<IoSlice<'_>> {
     let (mut skipped, mut left) = (start, SEALED_BYTES_MAX);
-    let mut stretch = Vec::new();
+    let mut slices = Vec::new();
     for slice in plain.slices() {
         let passed = skipped.min(slice.len());
         skipped -= passed;
@@ -167,13 +167,13 @@ fn stretch(plain: &Outgoing, start: usize) -> Vec<IoSlice<'_>> {
         let slice = &slice[..left.min(slice.len())];
         left -= slice.len();
         if !slice.is_empty() {
-            stretch.push(IoSlice::new(slice));
+            slices.push(IoSlice::new(slice));
         }
         if left == 0 {
             break;
         }
     }
-    stretch
+    slices
 }
 
 /// Where rustls writes to.

@@ -71,7 +71,7 @@ pub enum TlsError {
     },
     /// A client authority is given, but clients need no TLS, and so no certificate.
     #[error("certificates of clients are only asked for when TLS is required: others would get in without TLS")]
-    OpenDoor,
+    AuthorityWithoutTls,
 }
 
 impl Tls {
@@ -81,7 +81,7 @@ impl Tls {
     /// [`TlsError`].
     pub fn open(is_required: bool, files: &TlsFiles) -> Result<Tls, TlsError> {
         if files.client_authority.is_some() && !is_required {
-            return Err(TlsError::OpenDoor);
+            return Err(TlsError::AuthorityWithoutTls);
         }
         let provider = Arc::new(ring::default_provider());
         let clients = match &files.client_authority {

@@ -115,8 +115,8 @@ impl TlsSession {
     }
 
     /// Is a message of the client received in part only?
-    pub fn is_amid(&self) -> bool {
-        self.session.is_amid()
+    pub fn is_mid_message(&self) -> bool {
+        self.session.is_mid_message()
     }
 
     /// Requests under way (count).
@@ -127,7 +127,7 @@ impl TlsSession {
     /// Is anything to be sent?
     pub fn has_output(&self) -> bool {
         let is_at_end = self.is_at_end();
-        let is_in_channel = |channel: &Channel| channel.has_output() || is_at_end && channel.wants_farewell();
+        let is_in_channel = |channel: &Channel| channel.has_output() || is_at_end && channel.can_send_close_notify();
         self.session.output_len() > 0 || self.channel.as_deref().is_some_and(is_in_channel)
     }
 
@@ -143,7 +143,7 @@ impl TlsSession {
         }
         channel.seal(recycle);
         if is_at_end && channel.is_all_sealed() && self.session.output_len() == 0 {
-            channel.farewell();
+            channel.send_close_notify();
         }
         channel.take_output(empty)
     }

@@ -42,31 +42,31 @@ fn request(command: u16, len: u32) -> Vec<u8> {
 const REPLY: &[u8] = b"\x67\x44\x66\x98\0\0\0\0cookie77";
 
 /// Two authorities: one issued the certificates of the server and of one client, the other that of the other client.
-struct Papers {
+struct TestCertificates {
     folder: TempDir,
 }
 
-impl Papers {
-    fn new() -> Papers {
+impl TestCertificates {
+    fn new() -> TestCertificates {
         let folder = tempfile::tempdir().unwrap();
-        let keep = |name: &str, text: String| std::fs::write(folder.path().join(name), text).unwrap();
+        let write = |name: &str, text: String| std::fs::write(folder.path().join(name), text).unwrap();
         for (authority, holders) in [("ours", &["server", "client"][..]), ("theirs", &["stranger"])] {
             let mut params = CertificateParams::new([]).unwrap();
             params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
             let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
-            keep(authority, issuer.pem());
+            write(authority, issuer.pem());
             for holder in holders {
                 let key = KeyPair::generate().unwrap();
                 let params = CertificateParams::new(["localhost".to_owned()]).unwrap();
-                keep(holder, params.signed_by(&key, &issuer).unwrap().pem());
-                keep(&format!("{holder}.key"), key.serialize_pem());
+                write(holder, params.signed_by(&key, &issuer).unwrap().pem());
+                write(&format!("{holder}.key"), key.serialize_pem());
             }
         }
-        keep("empty", String::new());
-        keep("long", "x".repeat((1 << 20) + 1));
-        keep("torn", "-----BEGIN CERTIFICATE-----\nAAAA\n".to_owned());
-        keep("nonsense", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n".to_owned());
-        Papers { folder }
+        write("empty", String::new());
+        write("long", "x".repeat((1 << 20) + 1));
+        write("torn", "-----BEGIN CERTIFICATE-----\nAAAA\n".to_owned());
+        write("nonsense", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n".to_owned());
+        TestCertificates { folder }
     }
 
     fn files(&self, certificate: &str, key: &str, client_authority: Option<&str>) -> TlsFiles {
@@ -146,9 +146,9 @@ impl Peer {
     }
 
     /// Sends `bytes` from the client by TLS; returns what the client receives, or its error.
-    fn talk(&mut self, client: &mut ClientConnection, bytes: &[u8]) -> Result<Vec<u8>, rustls::Error> {
+    fn exchange(&mut self, client: &mut ClientConnection, bytes: &[u8]) -> Result<Vec<u8>, rustls::Error> {
         client.writer().write_all(bytes).unwrap();
-        let mut heard = Vec::new();
+        let mut received = Vec::new();
         loop {
             let mut sent = Vec::new();
             while client.wants_write() {
@@ -156,7 +156,7 @@ impl Peer {
             }
             let back = self.send(&sent);
             if sent.is_empty() && back.is_empty() {
-                return Ok(heard);
+                return Ok(received);
             }
             let mut back = &back[..];
             while !back.is_empty() {
@@ -164,54 +164,54 @@ impl Peer {
                 let state = client.process_new_packets()?;
                 let mut plain = vec![0; state.plaintext_bytes_to_read()];
                 client.reader().read_exact(&mut plain).unwrap();
-                heard.extend(plain);
+                received.extend(plain);
             }
         }
     }
 }
 
 #[test]
-fn what_goes_through_tls_comes_out_the_same_whatever_the_pieces() {
-    let papers = Papers::new();
+fn data_pass_through_tls_unchanged_in_pieces_of_any_size() {
+    let certificates = TestCertificates::new();
     let data: Vec<u8> = (0..SIZE).map(|at| (at % 251) as u8).collect();
     for (piece, version) in
         [(1, &version::TLS13), (777, &version::TLS12), (5000, &version::TLS13), (1 << 20, &version::TLS13)]
     {
-        let mut peer = Peer::started(&papers.tls(None), piece);
-        let mut client = papers.client(None, version);
+        let mut peer = Peer::started(&certificates.tls(None), piece);
+        let mut client = certificates.client(None, version);
         client.set_buffer_limit(None);
-        let greeting = peer.talk(&mut client, BEGIN).unwrap();
+        let greeting = peer.exchange(&mut client, BEGIN).unwrap();
         assert_eq!((&greeting[..8], greeting.len()), (&SIZE.to_be_bytes()[..], 10));
         let writing = [request(WRITE, SIZE as u32), data.clone(), request(READ, 700)].concat();
-        assert_eq!(peer.talk(&mut client, &writing).unwrap(), [REPLY, REPLY, &data[..700]].concat());
-        assert!(peer.talk(&mut client, &request(READ, SIZE as u32)).unwrap() == [REPLY, &data].concat());
+        assert_eq!(peer.exchange(&mut client, &writing).unwrap(), [REPLY, REPLY, &data[..700]].concat());
+        assert!(peer.exchange(&mut client, &request(READ, SIZE as u32)).unwrap() == [REPLY, &data].concat());
         assert!(peer.session.lend_payload().is_none());
 
         let last = [request(READ, 1), request(DISCONNECT, 0)].concat();
         client.send_close_notify();
-        assert_eq!(peer.talk(&mut client, b"").unwrap(), b"");
+        assert_eq!(peer.exchange(&mut client, b"").unwrap(), b"");
         assert!(peer.session.is_over() && !peer.session.has_output(), "farewells were said");
         assert_eq!(peer.send(&last), b"");
     }
 }
 
 #[test]
-fn the_last_requests_before_a_farewell_are_replied_to() {
-    let papers = Papers::new();
-    let mut peer = Peer::started(&papers.tls(None), 1 << 20);
-    let mut client = papers.client(None, &version::TLS13);
-    peer.talk(&mut client, BEGIN).unwrap();
+fn the_last_requests_before_close_notify_are_replied_to() {
+    let certificates = TestCertificates::new();
+    let mut peer = Peer::started(&certificates.tls(None), 1 << 20);
+    let mut client = certificates.client(None, &version::TLS13);
+    peer.exchange(&mut client, BEGIN).unwrap();
     client.writer().write_all(&request(READ, 3)).unwrap();
     client.writer().write_all(&[request(READ, 4), request(DISCONNECT, 0)].concat()).unwrap();
     client.send_close_notify();
-    assert_eq!(peer.talk(&mut client, b"").unwrap(), [REPLY, &[0; 3], REPLY, &[0; 4]].concat());
+    assert_eq!(peer.exchange(&mut client, b"").unwrap(), [REPLY, &[0; 3], REPLY, &[0; 4]].concat());
     assert!(peer.session.is_over() && !client.wants_read(), "the server said farewell, too");
 }
 
 #[test]
-fn what_is_said_in_clear_behind_the_wish_for_tls_is_never_done() {
-    let papers = Papers::new();
-    let mut peer = Peer::new(&papers.tls(None), 1 << 20);
+fn clear_text_behind_starttls_is_never_executed() {
+    let certificates = TestCertificates::new();
+    let mut peer = Peer::new(&certificates.tls(None), 1 << 20);
     let back = peer.send(&[START, BEGIN, &request(READ, 512)].concat());
     let alert = back.strip_prefix(STARTED).expect("TLS may begin");
     assert!(alert.starts_with(b"\x15\x03"), "an alert and nothing else: {alert:?}");
@@ -219,11 +219,11 @@ fn what_is_said_in_clear_behind_the_wish_for_tls_is_never_done() {
 }
 
 #[test]
-fn a_handshake_that_stalls_is_still_one() {
-    let papers = Papers::new();
-    let mut peer = Peer::started(&papers.tls(None), 1 << 20);
+fn a_stalled_tls_handshake_counts_as_under_way() {
+    let certificates = TestCertificates::new();
+    let mut peer = Peer::started(&certificates.tls(None), 1 << 20);
     let mut hello = Vec::new();
-    papers.client(None, &version::TLS13).write_tls(&mut hello).unwrap();
+    certificates.client(None, &version::TLS13).write_tls(&mut hello).unwrap();
     assert_eq!(peer.send(&hello[..hello.len() - 1]), b"");
     assert!(!peer.session.has_begun() && peer.session.wants_input());
     assert!(!peer.send(&hello[hello.len() - 1..]).is_empty());
@@ -233,23 +233,23 @@ fn a_handshake_that_stalls_is_still_one() {
 }
 
 #[test]
-fn only_those_with_the_right_certificate_are_let_in() {
-    let papers = Papers::new();
+fn only_clients_with_the_right_certificate_are_let_in() {
+    let certificates = TestCertificates::new();
     for version in [&version::TLS12, &version::TLS13] {
         for (holder, is_let_in) in [(None, false), (Some("stranger"), false), (Some("client"), true)] {
-            let mut peer = Peer::started(&papers.tls(Some("ours")), 1 << 20);
-            let heard = peer.talk(&mut papers.client(holder, version), BEGIN);
-            assert_eq!(heard.is_ok(), is_let_in, "{holder:?}: {heard:?}");
+            let mut peer = Peer::started(&certificates.tls(Some("ours")), 1 << 20);
+            let result = peer.exchange(&mut certificates.client(holder, version), BEGIN);
+            assert_eq!(result.is_ok(), is_let_in, "{holder:?}: {result:?}");
             assert_eq!(peer.session.is_over(), !is_let_in);
         }
     }
 }
 
 #[test]
-fn what_is_wrong_with_the_files_is_said() {
-    let papers = Papers::new();
+fn each_error_names_the_file_and_what_is_wrong_with_it() {
+    let certificates = TestCertificates::new();
     let refusal = |certificate: &str, key: &str, authority: Option<&str>| {
-        Tls::open(true, &papers.files(certificate, key, authority)).unwrap_err().to_string()
+        Tls::open(true, &certificates.files(certificate, key, authority)).unwrap_err().to_string()
     };
     for (certificate, key, authority, expected) in [
         ("nowhere", "server.key", None, "nowhere: No such file"),
@@ -268,10 +268,10 @@ fn what_is_wrong_with_the_files_is_said() {
         let error = refusal(certificate, key, authority);
         assert!(error.contains(&format!("/{expected}")), "{error}\n{expected}");
     }
-    let files = papers.files("server", "server.key", Some("ours"));
-    assert!(matches!(Tls::open(false, &files), Err(TlsError::OpenDoor)));
+    let files = certificates.files("server", "server.key", Some("ours"));
+    assert!(matches!(Tls::open(false, &files), Err(TlsError::AuthorityWithoutTls)));
     let files = TlsFiles { client_authority: None, ..files };
     assert_eq!(Tls::open(false, &files).unwrap().mode(), TlsMode::Allow);
-    assert!(matches!(Tls::open(true, &papers.files("", "", None)), Err(TlsError::Unreadable { .. })));
+    assert!(matches!(Tls::open(true, &certificates.files("", "", None)), Err(TlsError::Unreadable { .. })));
     assert!(Path::new(&files.key).exists());
 }

@@ -303,7 +303,7 @@ pub fn condition_of(state: MemberState, stripes: u64) -> (MemberCondition, Optio
     match state {
         MemberState::Active => (MemberCondition::Active, None),
         MemberState::Missing => (MemberCondition::Missing, None),
-        MemberState::Failed(why) => (MemberCondition::Failed, Some(why_words(why).to_owned())),
+        MemberState::Failed(why) => (MemberCondition::Failed, Some(reason_text(why).to_owned())),
         MemberState::Rebuilding { stripes_done } => {
             let share = 100.0 * stripes_done as f64 / stripes.max(1) as f64;
             (MemberCondition::Rebuilding, Some(format!("{share:.1} % done")))
@@ -311,7 +311,7 @@ pub fn condition_of(state: MemberState, stripes: u64) -> (MemberCondition, Optio
     }
 }
 
-fn why_words(why: FailureReason) -> &'static str {
+fn reason_text(why: FailureReason) -> &'static str {
     match why {
         FailureReason::Gone => "it does not answer",
         FailureReason::Refused => "it refused a write",

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn people_and_programs_read_the_same_words() {
+    fn conditions_have_the_same_words_in_texts_and_in_json() {
         use VolumeCondition::*;
         for condition in [Opening, Open, Degraded, Rebuilding, Broken] {
             assert_eq!(serde_json::to_string(&condition).unwrap(), format!("\"{condition}\""));

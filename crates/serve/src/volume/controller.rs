@@ -1,13 +1,13 @@
 //! The controller of a served volume: passes requests on, executes commands, and keeps findings and events.
 
-use super::activity::Log;
+use super::activity::ActivityLog;
 use super::commands::{
     CommandAnswer, Finding, MemberStatus, Status, Stopped, VolumeCommand, VolumeEvent, condition_of,
 };
 use super::conditions::VolumeCondition;
 use super::events::EventLog;
 use super::stopped::stopped;
-use super::verifications::{OWN, STRIPES_MAX, Verifications};
+use super::verifications::{FIRST_OWN_ID, STRIPES_MAX, Verifications};
 use crate::control::{CommandHandler, CommandId};
 use crate::ended::ServerEnded;
 use crate::members::MemberTable;
@@ -32,17 +32,17 @@ pub struct VolumeController {
     paths: Vec<Option<String>>,
     stop: ServerStop,
     /// Stop commands, which are answered at the end.
-    stoppers: Vec<CommandId>,
+    stop_commands: Vec<CommandId>,
     /// `Some`: the volume was asked to stop.
-    left: Option<Left>,
+    stop_state: Option<StopState>,
     /// Members that were in use at the start, or were put in since.
-    were_in: BTreeSet<MemberIndex>,
+    used_members: BTreeSet<MemberIndex>,
     events: EventLog,
     /// Findings in which something was lost, and all findings (counts).
-    lost: u64,
-    found: u64,
+    lost_count: u64,
+    finding_count: u64,
     verifications: Verifications,
-    clients: Log,
+    activity: ActivityLog,
     /// Path of the block device as which the volume is served.
     device: Option<String>,
     /// Time of the last `poll_op` or `tick`.
@@ -52,7 +52,7 @@ pub struct VolumeController {
 }
 
 /// The state of a volume when it was asked to stop.
-struct Left {
+struct StopState {
     is_broken: bool,
 }
 
@@ -62,20 +62,20 @@ impl VolumeController {
         let superblock = volume.superblock();
         let (chunk_bytes, stripes) = (superblock.geometry.chunk_bytes, superblock.geometry.stripes);
         let is_in = |member: &MemberIndex| is_in(superblock.members[*member].state);
-        let were_in = MemberIndex::first(superblock.members.len()).filter(is_in).collect();
+        let used_members = MemberIndex::first(superblock.members.len()).filter(is_in).collect();
         VolumeController {
             volume,
             stripes,
             paths,
             stop,
-            stoppers: Vec::new(),
-            left: None,
-            were_in,
+            stop_commands: Vec::new(),
+            stop_state: None,
+            used_members,
             events: EventLog::default(),
-            lost: 0,
-            found: 0,
+            lost_count: 0,
+            finding_count: 0,
             verifications: Verifications::new(chunk_bytes),
-            clients: Log::default(),
+            activity: ActivityLog::default(),
             device: None,
             now: Nanos::ZERO,
             answers: VecDeque::new(),
@@ -126,9 +126,9 @@ impl VolumeController {
             stripes_written: status.stripes_written,
             regions_dirty: status.regions_dirty,
             regions_to_resync: status.regions_to_resync,
-            findings: self.found,
+            findings: self.finding_count,
             events: self.events.next(),
-            lost: self.lost,
+            lost: self.lost_count,
             members: members.collect(),
         }
     }
@@ -143,7 +143,7 @@ impl VolumeController {
                 MemberState::Failed(FailureReason::Gone | FailureReason::Refused | FailureReason::Hung)
             )
         };
-        let lost: Vec<MemberIndex> = self.were_in.iter().copied().filter(is_lost).collect();
+        let lost: Vec<MemberIndex> = self.used_members.iter().copied().filter(is_lost).collect();
         stopped(&self.status(), ended, in_order, &lost)
     }
 
@@ -151,9 +151,9 @@ impl VolumeController {
     fn condition(&self) -> VolumeCondition {
         let ((is_open, is_broken), members) = (self.volume.is_open_or_broken(), self.volume.member_states());
         let is_any = |wanted: fn(&MemberState) -> bool| members.iter().any(wanted);
-        if is_broken || self.left.as_ref().is_some_and(|left| left.is_broken) {
+        if is_broken || self.stop_state.as_ref().is_some_and(|state| state.is_broken) {
             VolumeCondition::Broken
-        } else if !is_open && self.left.is_none() {
+        } else if !is_open && self.stop_state.is_none() {
             VolumeCondition::Opening
         } else if is_any(|state| matches!(state, MemberState::Failed(_) | MemberState::Missing)) {
             VolumeCondition::Degraded
@@ -171,18 +171,18 @@ impl VolumeController {
             let stripes = self.stripes;
             let members = self.volume.member_states().into_iter().map(|state| condition_of(state, stripes)).collect();
             let paths = &self.paths;
-            self.events.look(condition, members, |member| paths.get(member.get()).cloned().flatten());
+            self.events.record_changes(condition, members, |member| paths.get(member.get()).cloned().flatten());
         }
         let dropped = self.volume.take_records_dropped();
-        self.found += dropped;
+        self.finding_count += dropped;
         self.events.skip(dropped);
         while let Some(record) = self.volume.poll_record() {
             let data = self.volume.superblock().geometry.layout.shape().data;
             let path = self.paths.get(record.member.get()).and_then(Option::as_deref);
             self.events.push(VolumeEvent::Finding(Finding::of(&record, path, data)));
             self.verifications.found(&record);
-            self.found += 1;
-            self.lost += u64::from(record.end == Resolution::Lost);
+            self.finding_count += 1;
+            self.lost_count += u64::from(record.end == Resolution::Lost);
         }
         let ready = self.events.take_ready().into_iter();
         self.answers.extend(ready.map(|(id, events)| (id, to_line(&CommandAnswer::Events(events)))));
@@ -200,8 +200,8 @@ impl VolumeController {
             VolumeCommand::Events { since, wait } => {
                 self.collect();
                 match wait {
-                    true => CommandAnswer::Events(self.events.tell_or_wait(id, since)?),
-                    false => CommandAnswer::Events(self.events.tell(since)),
+                    true => CommandAnswer::Events(self.events.report_or_wait(id, since)?),
+                    false => CommandAnswer::Events(self.events.report(since)),
                 }
             }
             VolumeCommand::Fail { member } => match self.fail(now, MemberIndex(member)) {
@@ -229,10 +229,10 @@ impl VolumeController {
                 self.verifications.begin(id, start..end);
                 return None;
             }
-            VolumeCommand::Activity { since } => CommandAnswer::Activity(self.clients.tell(now, since)),
+            VolumeCommand::Activity { since } => CommandAnswer::Activity(self.activity.report(now, since)),
             VolumeCommand::Stop => {
                 self.stop.request();
-                self.stoppers.push(id);
+                self.stop_commands.push(id);
                 return None;
             }
         })
@@ -266,7 +266,7 @@ impl VolumeController {
     }
 
     fn take_reply(&mut self, id: RequestId, reply: BlockReply) {
-        if id.0 < OWN || id == RequestId(u64::MAX) {
+        if id.0 < FIRST_OWN_ID || id == RequestId(u64::MAX) {
             self.replies.push_back((id, reply));
         } else {
             self.verifications.ended(id, &reply);
@@ -331,35 +331,35 @@ impl VolumeController {
         if let Some(member) = self.member_of(path).filter(|&member| self.volume.is_owed_by(member)) {
             return Err(refusal(path, member, NoReturn::Busy));
         }
-        let said = |disk: &OpenMember| disk.superblock().map_err(|error| format!("{path} {error}"));
-        let look = OpenMember::open(Path::new(path), Access::Inspect).map_err(|error| error.to_string())?;
-        let looked = said(&look)?;
-        drop(look);
-        let member = looked.member;
+        let read_superblock = |disk: &OpenMember| disk.superblock().map_err(|error| format!("{path} {error}"));
+        let inspected = OpenMember::open(Path::new(path), Access::Inspect).map_err(|error| error.to_string())?;
+        let before = read_superblock(&inspected)?;
+        drop(inspected);
+        let member = before.member;
         let may_return =
-            |volume: &Volume, theirs: &Superblock| volume.takes_back(theirs).map_err(|why| refusal(path, member, why));
-        match self.volume.takes_back(&looked) {
+            |volume: &Volume, given: &Superblock| volume.takes_back(given).map_err(|why| refusal(path, member, why));
+        match self.volume.takes_back(&before) {
             // Its member index is one of another volume.
             Err(why @ NoReturn::Foreign) => return Err(refusal(path, member, why)),
             Err(NoReturn::NotOut) if is_in(self.volume.status().members[member.get()].0) => {
-                let is_it = self.volume.superblock().members[member].uuid == looked.own().uuid;
-                let why = if is_it { "it is in use" } else { "another disk has its place" };
+                let is_same_disk = self.volume.superblock().members[member].uuid == before.own().uuid;
+                let why = if is_same_disk { "it is in use" } else { "another disk has its place" };
                 return Err(format!("{path} is not taken back: {why} (member {member})"));
             }
             _ => (),
         }
         self.may_take_in(member)?;
-        may_return(&self.volume, &looked)?;
+        may_return(&self.volume, &before)?;
         let disk = self.open_for(member, path, members)?;
         // Another program may have written to it before it was opened for writing.
-        let theirs = said(&disk)?;
-        if theirs.member != member {
+        let superblock = read_superblock(&disk)?;
+        if superblock.member != member {
             return Err(format!("{path} was replaced by something else just now"));
         }
-        may_return(&self.volume, &theirs)?;
+        may_return(&self.volume, &superblock)?;
         let uuid = new_uuid().map_err(|error| error.to_string())?;
         let bytes = self.put_in(member, path, disk, members);
-        self.volume.readd(now, &theirs, uuid, bytes).map_err(|why| {
+        self.volume.readd(now, &superblock, uuid, bytes).map_err(|why| {
             members.set(member, None);
             refusal(path, member, why)
         })
@@ -408,15 +408,15 @@ impl VolumeController {
         let bytes = disk.bytes;
         members.set(member, Some(disk.into_file()));
         self.paths[member.get()] = Some(path.to_owned());
-        self.were_in.insert(member);
+        self.used_members.insert(member);
         bytes
     }
 
     /// The member with this path, by its name only: no disk is accessed.
     fn member_of(&self, path: &str) -> Option<MemberIndex> {
         let wanted = std::path::absolute(path).ok()?;
-        let is_it = |known: &str| std::path::absolute(known).is_ok_and(|known| known == wanted);
-        self.paths.iter().position(|known| known.as_deref().is_some_and(is_it)).map(MemberIndex)
+        let is_same = |known: &str| std::path::absolute(known).is_ok_and(|known| known == wanted);
+        self.paths.iter().position(|known| known.as_deref().is_some_and(is_same)).map(MemberIndex)
     }
 }
 
@@ -445,7 +445,7 @@ impl CommandHandler for VolumeController {
 
     fn ended(&mut self, ended: &ServerEnded) {
         let answer = to_line(&CommandAnswer::Stopped(self.stopped(ended)));
-        self.answers.extend(self.stoppers.drain(..).map(|id| (id, answer.clone())));
+        self.answers.extend(self.stop_commands.drain(..).map(|id| (id, answer.clone())));
         let waiting = self.events.take_waiting().into_iter();
         self.answers.extend(waiting.map(|(id, events)| (id, to_line(&CommandAnswer::Events(events)))));
     }
@@ -469,8 +469,8 @@ impl ArrayMachine for VolumeController {
     }
 
     fn submit(&mut self, now: Nanos, id: RequestId, request: BlockRequest) {
-        if id.0 < OWN {
-            self.clients.arrived(now);
+        if id.0 < FIRST_OWN_ID {
+            self.activity.arrived(now);
         }
         self.volume.submit(now, id, request);
     }
@@ -500,8 +500,8 @@ impl ArrayMachine for VolumeController {
             self.take_reply(id, reply);
         }
         let (id, reply) = self.replies.pop_front()?;
-        if id.0 < OWN {
-            self.clients.completed(self.now);
+        if id.0 < FIRST_OWN_ID {
+            self.activity.completed(self.now);
         }
         Some((id, reply))
     }
@@ -519,7 +519,7 @@ impl ArrayMachine for VolumeController {
     }
 
     fn stop(&mut self, now: Nanos) {
-        self.left = Some(Left { is_broken: self.volume.status().is_broken });
+        self.stop_state = Some(StopState { is_broken: self.volume.status().is_broken });
         self.volume.stop(now);
     }
 

@@ -20,7 +20,7 @@ pub(super) struct EventLog {
     next: u64,
     /// Commands that wait for an event of this number or a later one.
     waiting: Vec<(CommandId, u64)>,
-    /// The conditions at the last [`EventLog::look`].
+    /// The conditions at the last [`EventLog::record_changes`].
     members: Vec<MemberCondition>,
     volume: Option<VolumeCondition>,
 }
@@ -49,7 +49,7 @@ impl EventLog {
     }
 
     /// Compares the conditions with those of the last call, and appends events for the changes. The first call appends none.
-    pub fn look(
+    pub fn record_changes(
         &mut self,
         volume: VolumeCondition,
         members: Vec<(MemberCondition, Option<String>)>,
@@ -72,7 +72,7 @@ impl EventLog {
     }
 
     /// Events from number `since` on.
-    pub fn tell(&self, since: u64) -> VolumeEvents {
+    pub fn report(&self, since: u64) -> VolumeEvents {
         let first = self.next - self.kept.len() as u64;
         let from = since.clamp(first, self.next);
         let events: Vec<VolumeEvent> =
@@ -81,9 +81,9 @@ impl EventLog {
     }
 
     /// Events from number `since` on. `None`: there are none yet; the answer follows by [`EventLog::take_ready`].
-    pub fn tell_or_wait(&mut self, id: CommandId, since: u64) -> Option<VolumeEvents> {
+    pub fn report_or_wait(&mut self, id: CommandId, since: u64) -> Option<VolumeEvents> {
         if since < self.next {
-            return Some(self.tell(since));
+            return Some(self.report(since));
         }
         self.waiting.push((id, since));
         None
@@ -93,13 +93,13 @@ impl EventLog {
     pub fn take_ready(&mut self) -> Vec<(CommandId, VolumeEvents)> {
         let next = self.next;
         let ready: Vec<(CommandId, u64)> = self.waiting.extract_if(.., |(_, since)| *since < next).collect();
-        ready.into_iter().map(|(id, since)| (id, self.tell(since))).collect()
+        ready.into_iter().map(|(id, since)| (id, self.report(since))).collect()
     }
 
     /// All commands that still wait, and their answers: the server ends.
     pub fn take_waiting(&mut self) -> Vec<(CommandId, VolumeEvents)> {
         let waiting = std::mem::take(&mut self.waiting);
-        waiting.into_iter().map(|(id, since)| (id, self.tell(since))).collect()
+        waiting.into_iter().map(|(id, since)| (id, self.report(since))).collect()
     }
 }
 
@@ -107,42 +107,45 @@ impl EventLog {
 mod tests {
     use super::*;
 
-    fn look(log: &mut EventLog, volume: VolumeCondition, members: &[MemberCondition]) {
+    fn record(log: &mut EventLog, volume: VolumeCondition, members: &[MemberCondition]) {
         let members = members.iter().map(|&member| (member, Some("why".to_owned()))).collect();
-        log.look(volume, members, |member| (member.get() == 1).then(|| "b.img".to_owned()));
+        log.record_changes(volume, members, |member| (member.get() == 1).then(|| "b.img".to_owned()));
     }
 
     #[test]
-    fn changes_are_events_and_what_stays_is_none() {
+    fn only_changes_of_conditions_are_events() {
         use MemberCondition::{Active, Failed, Rebuilding};
         let mut log = EventLog::default();
-        look(&mut log, VolumeCondition::Open, &[Active, Active]);
-        assert_eq!((log.tell(0), log.tell_or_wait(CommandId(7), 0)), (VolumeEvents::default(), None));
-        look(&mut log, VolumeCondition::Open, &[Active, Active]);
+        record(&mut log, VolumeCondition::Open, &[Active, Active]);
+        assert_eq!((log.report(0), log.report_or_wait(CommandId(7), 0)), (VolumeEvents::default(), None));
+        record(&mut log, VolumeCondition::Open, &[Active, Active]);
         assert_eq!(log.take_ready(), []);
-        look(&mut log, VolumeCondition::Degraded, &[Active, Failed]);
+        record(&mut log, VolumeCondition::Degraded, &[Active, Failed]);
         let member = |state, detail: Option<&str>| {
             let (path, detail) = (Some("b.img".to_owned()), detail.map(str::to_owned));
             VolumeEvent::Member(MemberEvent { member: 1, path, state, detail })
         };
         let both = vec![member(Failed, Some("why")), VolumeEvent::Volume(VolumeCondition::Degraded)];
         assert_eq!(log.take_ready(), [(CommandId(7), VolumeEvents { next: 2, dropped: 0, events: both })]);
-        look(&mut log, VolumeCondition::Rebuilding, &[Active, Rebuilding]);
-        look(&mut log, VolumeCondition::Rebuilding, &[Active, Rebuilding]);
-        assert_eq!(log.tell(2).events, [member(Rebuilding, None), VolumeEvent::Volume(VolumeCondition::Rebuilding)]);
-        assert_eq!(log.tell(4), VolumeEvents { next: 4, dropped: 0, events: Vec::new() });
-        assert_eq!(log.tell_or_wait(CommandId(8), 4), None);
+        record(&mut log, VolumeCondition::Rebuilding, &[Active, Rebuilding]);
+        record(&mut log, VolumeCondition::Rebuilding, &[Active, Rebuilding]);
+        assert_eq!(log.report(2).events, [member(Rebuilding, None), VolumeEvent::Volume(VolumeCondition::Rebuilding)]);
+        assert_eq!(log.report(4), VolumeEvents { next: 4, dropped: 0, events: Vec::new() });
+        assert_eq!(log.report_or_wait(CommandId(8), 4), None);
         assert_eq!(log.take_waiting().len(), 1);
     }
 
     #[test]
-    fn what_is_not_kept_is_counted() {
+    fn events_that_are_no_longer_kept_are_counted() {
         let mut log = EventLog::default();
         (0..=EVENTS_MAX).for_each(|_| log.push(VolumeEvent::Volume(VolumeCondition::Open)));
-        let told = log.tell(0);
-        assert_eq!((told.dropped, told.events.len(), told.next), (1, EVENTS_PER_ANSWER, 1 + EVENTS_PER_ANSWER as u64));
+        let report = log.report(0);
+        assert_eq!(
+            (report.dropped, report.events.len(), report.next),
+            (1, EVENTS_PER_ANSWER, 1 + EVENTS_PER_ANSWER as u64)
+        );
         log.skip(5);
-        let told = log.tell(told.next);
-        assert_eq!((told.events.len(), told.next, log.next()), (0, EVENTS_MAX as u64 + 6, EVENTS_MAX as u64 + 6));
+        let report = log.report(report.next);
+        assert_eq!((report.events.len(), report.next, log.next()), (0, EVENTS_MAX as u64 + 6, EVENTS_MAX as u64 + 6));
     }
 }

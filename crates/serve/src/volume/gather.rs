@@ -82,13 +82,13 @@ pub fn gather_rest(paths: &[PathBuf], is_read_only: bool) -> Result<Gathered, Ga
             }
             Err(error) => return Err(error.into()),
         };
-        let said = member.given();
-        match &said.says {
+        let entry = member.given();
+        match &entry.says {
             Ok(_) => {
                 opened.push(member);
-                given.push(said);
+                given.push(entry);
             }
-            Err(error) => left_out.push(format!("{} {error}", said.label)),
+            Err(error) => left_out.push(format!("{} {error}", entry.label)),
         }
     }
     let assembly = loop {

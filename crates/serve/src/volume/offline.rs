@@ -57,7 +57,7 @@ pub fn check(
             volume.verify(clock::now(), RequestId(next), StripeIndex(next)..StripeIndex(next + 1));
             (next, under_way) = (next + 1, under_way + 1);
         }
-        turn(&mut volume, &mut ring, &gathered.members)?;
+        pump(&mut volume, &mut ring, &gathered.members)?;
         while let Some((RequestId(stripe), _)) = volume.poll_reply() {
             read += u64::from(volume.is_written(StripeIndex(stripe)));
             under_way -= 1;
@@ -84,13 +84,13 @@ pub fn check(
     checked.clean = read.saturating_sub(bad.len() as u64 + checked.undecided);
     volume.stop(clock::now());
     while !volume.is_stopped() {
-        turn(&mut volume, &mut ring, &gathered.members)?;
+        pump(&mut volume, &mut ring, &gathered.members)?;
     }
     Ok(checked)
 }
 
 /// Starts the volume's operations, and waits for a completion.
-fn turn(volume: &mut Volume, ring: &mut IoRing<MemberOpId>, members: &MemberTable) -> io::Result<()> {
+fn pump(volume: &mut Volume, ring: &mut IoRing<MemberOpId>, members: &MemberTable) -> io::Result<()> {
     while ring.room() > 0 {
         let Some(op) = volume.poll_op(clock::now()) else { break };
         start(volume, ring, members, op);

@@ -27,13 +27,13 @@ pub(super) fn stopped(status: &Status, ended: &ServerEnded, in_order: bool, lost
             "it was not stopped in order, and looks at what was being written when it is served again".to_owned(),
         );
     }
-    for (count, what, came) in [
+    for (count, noun, outcome) in [
         (ended.unended as u64, "request", "did not end in time"),
         (ended.writes_failed, "write", "failed"),
         (ended.reads_failed, "read", "failed"),
     ] {
         if count > 0 {
-            problems.push(format!("{count} {what}{} {came}", plural(count)));
+            problems.push(format!("{count} {noun}{} {outcome}", plural(count)));
         }
     }
     if ended.is_device_wrong {
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn all_is_well_only_where_it_is() {
+    fn nothing_wrong_is_reported_only_after_a_stop_in_order() {
         let fine = ServerEnded { flush: Flushed::Done, is_stopped: true, ..ServerEnded::default() };
         let both = [MemberCondition::Active; 2];
         let one_failed = [MemberCondition::Active, MemberCondition::Failed];
@@ -119,7 +119,7 @@ mod tests {
         assert_eq!(words(status(VolumeCondition::Degraded, one_failed, 0), fine, true, &[]), degraded);
         let lost = (1, "stopped photos: member 1 is failed; 1 finding".to_owned());
         assert_eq!(words(status(VolumeCondition::Degraded, one_failed, 1), fine, true, &[MemberIndex(1)]), lost);
-        for (ended, in_order, what) in [
+        for (ended, in_order, expected) in [
             (ServerEnded { flush: Flushed::Failed, ..fine }, true, "the last flush failed"),
             (ServerEnded { flush: Flushed::Late, is_stopped: false, ..fine }, false, "did not end in time"),
             (ServerEnded { writes_failed: 1, ..fine }, true, "1 write failed"),
@@ -130,7 +130,7 @@ mod tests {
             (fine, false, "was not stopped in order"),
         ] {
             let (problems, text) = words(status(VolumeCondition::Open, both, 0), ended, in_order, &[]);
-            assert!(problems > 0 && text.contains(what), "{text}");
+            assert!(problems > 0 && text.contains(expected), "{text}");
         }
         let (problems, text) = words(status(VolumeCondition::Broken, both, 0), fine, false, &[]);
         assert!(problems == 2 && text.contains("it is broken"), "{text}");

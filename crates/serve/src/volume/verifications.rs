@@ -18,7 +18,7 @@ const MEMBER_BYTES_AT_ONCE: u64 = 512 << 10;
 /// incident, and if more than a few stripes were read at once, out of order, their faults would not look like neighbours.
 const STRIPES_AT_ONCE: (u64, u64) = (2, 8);
 /// Request ids of verifications begin here; those of clients lie below.
-pub(super) const OWN: u64 = 1 << 63;
+pub(super) const FIRST_OWN_ID: u64 = 1 << 63;
 
 /// The verifications that are under way.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ impl Verifications {
     pub fn new(chunk_bytes: u64) -> Verifications {
         let (least, most) = STRIPES_AT_ONCE;
         let stripes_at_once = (MEMBER_BYTES_AT_ONCE / chunk_bytes).clamp(least, most);
-        Verifications { stripes_at_once, jobs: Vec::new(), under_way: HashMap::new(), next_id: OWN }
+        Verifications { stripes_at_once, jobs: Vec::new(), under_way: HashMap::new(), next_id: FIRST_OWN_ID }
     }
 
     /// Is no verification under way?
@@ -80,7 +80,7 @@ impl Verifications {
         for job in &mut self.jobs {
             while job.under_way < self.stripes_at_once
                 && !job.is_stopped
-                && let Some(stripe) = job.rest.by_ref().map(StripeIndex).find(|&stripe| is_looked_at(volume, stripe))
+                && let Some(stripe) = job.rest.by_ref().map(StripeIndex).find(|&stripe| is_verified(volume, stripe))
             {
                 self.next_id += 1;
                 let request = RequestId(self.next_id);
@@ -121,13 +121,13 @@ impl Verifications {
     pub fn take_ended(&mut self) -> Option<(CommandId, Option<Verified>)> {
         let is_over = |job: &VerificationJob| job.under_way == 0 && (job.is_stopped || job.rest.is_empty());
         let job = self.jobs.swap_remove(self.jobs.iter().position(is_over)?);
-        let VerificationJob { id, read, corrected: flaws, lost, is_stopped, .. } = job;
-        let verified = Verified { read, corrected: flaws, lost: lost.into_iter().map(StripeIndex::get).collect() };
+        let VerificationJob { id, read, corrected, lost, is_stopped, .. } = job;
+        let verified = Verified { read, corrected, lost: lost.into_iter().map(StripeIndex::get).collect() };
         Some((id, (!is_stopped).then_some(verified)))
     }
 }
 
 /// Is there anything to verify in a stripe, or with it?
-fn is_looked_at(volume: &Volume, stripe: StripeIndex) -> bool {
+fn is_verified(volume: &Volume, stripe: StripeIndex) -> bool {
     stripe == StripeIndex(0) || volume.is_written(stripe)
 }

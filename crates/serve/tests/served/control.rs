@@ -92,31 +92,31 @@ impl Client {
 }
 
 #[test]
-fn commands_are_answered_in_their_order_and_late_ones_keep_nobody_else_waiting() {
+fn commands_are_answered_in_order_and_a_late_answer_delays_its_own_client_only() {
     let Some(host) = steered() else { return };
-    let (mut one, mut other) = (Client::connect(&host), Client::connect(&host));
-    one.send("later\nnonsense\n");
-    // `later` is under way before `nonsense` is read, so the other client repeats `now` until `one` has its answer.
+    let (mut first, mut second) = (Client::connect(&host), Client::connect(&host));
+    first.send("later\nnonsense\n");
+    // `later` is under way before `nonsense` is read, so the other client repeats `now` until `first` has its answer.
     let mut answers = 0;
     while answers == 0 {
-        other.send("now\n");
-        assert_eq!(other.answer(), "now: done\n");
-        one.0.get_ref().set_nonblocking(true).unwrap();
-        answers = usize::from(one.0.fill_buf().is_ok());
-        one.0.get_ref().set_nonblocking(false).unwrap();
+        second.send("now\n");
+        assert_eq!(second.answer(), "now: done\n");
+        first.0.get_ref().set_nonblocking(true).unwrap();
+        answers = usize::from(first.0.fill_buf().is_ok());
+        first.0.get_ref().set_nonblocking(false).unwrap();
     }
-    assert_eq!((one.answer(), one.answer()), ("at last\n".to_owned(), "what?\n".to_owned()));
+    assert_eq!((first.answer(), first.answer()), ("at last\n".to_owned(), "what?\n".to_owned()));
 
     // A client that leaves before its answer does no harm.
-    one.send("later\n");
-    drop(one);
-    other.send("now\nx\n");
-    assert_eq!((other.answer(), other.answer()), ("now: done\n".to_owned(), "what?\n".to_owned()));
+    first.send("later\n");
+    drop(first);
+    second.send("now\nx\n");
+    assert_eq!((second.answer(), second.answer()), ("now: done\n".to_owned(), "what?\n".to_owned()));
     host.end();
 }
 
 #[test]
-fn a_command_puts_disks_in_and_out() {
+fn commands_add_and_remove_the_disk_of_a_member() {
     let Some(host) = steered() else { return };
     let path = host.path("disk");
     std::fs::write(&path, vec![7; 1 << 20]).unwrap();

@@ -2,7 +2,7 @@
 
 use crate::file_array::FileArray;
 use crate::host::Host;
-use crate::raw::{FLUSH, READ, WRITE, begun, reply, request};
+use crate::raw::{FLUSH, READ, WRITE, begin_session, reply, request};
 use scrubjay_core::buffer::Buffer;
 use scrubjay_core::index::MemberIndex;
 use scrubjay_core::units::Nanos;
@@ -89,37 +89,37 @@ const LONG: Nanos = Nanos::from_secs(600);
 const FAILED: fn() -> BlockReply = || BlockReply::Failed(BlockFailure::Io);
 
 /// A server with short time limits at its end.
-fn hasty(server: &mut Server) {
+fn set_short_limits(server: &mut Server) {
     let [unread, stop] = [100, 300].map(Nanos::from_millis);
     server.patience = Patience { unread, stop, ..Patience::default() };
 }
 
 #[test]
-fn all_in_order_is_said_only_where_it_is() {
+fn a_server_reports_an_end_in_order_only_if_it_was() {
     let Some(host) = Host::start(MemoryArray::new(1 << 20), |_| ()) else { return };
-    assert_eq!(host.end_how().1, FINE);
+    assert_eq!(host.end_with_report().1, FINE);
     let ends = [
         (always(Some(|| BlockReply::Done), true), FINE),
         (always(Some(FAILED), true), ServerEnded { flush: Flushed::Failed, ..FINE }),
     ];
     for (volume, expected) in ends {
         let Some(host) = Host::start(volume, |_| ()) else { return };
-        assert_eq!(host.end_how().1, expected);
+        assert_eq!(host.end_with_report().1, expected);
     }
     let never_ends = [
         (always(Some(|| BlockReply::Done), false), ServerEnded { is_stopped: false, ..FINE }),
         (always(None, true), ServerEnded { flush: Flushed::Late, is_stopped: false, ..FINE }),
     ];
     for (volume, expected) in never_ends {
-        let Some(host) = Host::start(volume, hasty) else { return };
-        assert_eq!(host.end_how().1, expected);
+        let Some(host) = Host::start(volume, set_short_limits) else { return };
+        assert_eq!(host.end_with_report().1, expected);
     }
 }
 
 #[test]
-fn what_clients_were_refused_is_counted() {
+fn failed_requests_of_clients_are_counted() {
     let Some(host) = Host::start(always(Some(FAILED), true), |_| ()) else { return };
-    let mut client = begun(&host);
+    let mut client = begin_session(&host);
     for (cookie, bytes) in [
         (1, request(READ, 1, 0, 512)),
         (2, [request(WRITE, 2, 0, 512), vec![1; 512]].concat()),
@@ -129,46 +129,46 @@ fn what_clients_were_refused_is_counted() {
         assert_eq!(reply(&mut client), (5, cookie));
     }
     let expected = ServerEnded { flush: Flushed::Failed, reads_failed: 1, writes_failed: 2, ..FINE };
-    assert_eq!(host.end_how().1, expected);
+    assert_eq!(host.end_with_report().1, expected);
 
     let mut lossy = MemoryArray::new(1 << 20);
     lossy.lose(512..513);
     let Some(host) = Host::start(lossy, |_| ()) else { return };
-    let mut client = begun(&host);
+    let mut client = begin_session(&host);
     client.write_all(&[request(READ, 1, 0, 1024), request(READ, 2, 1 << 20, 512)].concat()).unwrap();
     let mut errors = [reply(&mut client).0, reply(&mut client).0];
     errors.sort_unstable();
     assert_eq!(errors, [5, 22]);
-    assert_eq!(host.end_how().1, ServerEnded { reads_failed: 1, ..FINE }, "what makes no sense is no failure");
+    assert_eq!(host.end_with_report().1, ServerEnded { reads_failed: 1, ..FINE }, "what makes no sense is no failure");
 }
 
 /// The disk is a pipe into which nothing is written, so a read of it never ends.
 #[test]
-fn a_disk_that_hangs_does_not_keep_a_server_from_its_end() {
+fn a_server_ends_although_a_disk_hangs() {
     let (hangs, _writer) = std::io::pipe().unwrap();
     let prepare = |server: &mut Server| {
-        hasty(server);
+        set_short_limits(server);
         server.members.set(MemberIndex(0), Some(MemberFile::new(File::from(OwnedFd::from(hangs)))));
     };
     let Some(host) = Host::start(FileArray::new(1 << 20), prepare) else { return };
-    let mut client = begun(&host);
+    let mut client = begin_session(&host);
     client.write_all(&[request(READ, 1, 0, 512), request(READ, 2, 1 << 20, 512)].concat()).unwrap();
     assert_eq!(reply(&mut client).1, 2, "the first one is under way");
-    let ended = host.end_how().1;
+    let ended = host.end_with_report().1;
     assert_eq!((ended.unended, ended.is_stopped), (1, false));
 }
 
 #[test]
-fn who_told_it_to_stop_is_told_how_it_ended() {
-    let patient = |server: &mut Server| server.patience.farewell = LONG;
+fn a_client_that_sends_stop_is_answered_at_the_end() {
+    let patient = |server: &mut Server| server.patience.last_answers = LONG;
     let Some(host) = Host::start(always(Some(FAILED), true), patient) else { return };
     let mut control = BufReader::new(UnixStream::connect(host.path("control")).unwrap());
-    let mut client = begun(&host);
+    let mut client = begin_session(&host);
     control.get_mut().write_all(b"stop\n").unwrap();
     // The command is read before a later request on another connection is replied to.
     client.write_all(&request(READ, 1, 0, 512)).unwrap();
     reply(&mut client);
-    host.end_how();
+    host.end_with_report();
     let mut line = String::new();
     control.read_line(&mut line).unwrap();
     assert_eq!(line, "Failed\n");

@@ -61,11 +61,11 @@ impl<V: ArrayMachine + CommandHandler + Send + 'static> Host<V> {
 
     /// Stops it, and returns the volume.
     pub fn end(self) -> V {
-        self.end_how().0
+        self.end_with_report().0
     }
 
     /// Stops it, and returns the volume and how the run ended.
-    pub fn end_how(self) -> (V, ServerEnded) {
+    pub fn end_with_report(self) -> (V, ServerEnded) {
         self.stop.request();
         let ended = self.thread.join().expect("the server ended well");
         assert!(!self.folder.path().join("nbd").exists(), "its socket is gone");

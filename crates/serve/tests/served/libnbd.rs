@@ -23,7 +23,7 @@ pub fn pattern(seed: u64) -> Vec<u8> {
 }
 
 #[test]
-fn nbdinfo_sees_what_there_is() {
+fn nbdinfo_shows_the_export_as_it_is() {
     let (send, receive) = mpsc::channel();
     let mut array = MemoryArray::new(SIZE as u64);
     array.bytes_mut();
@@ -53,21 +53,21 @@ fn nbdinfo_sees_what_there_is() {
 }
 
 #[test]
-fn nbdcopy_brings_back_what_it_took_there() {
+fn nbdcopy_copies_to_the_server_and_back() {
     let Some(host) = Host::start(MemoryArray::new(SIZE as u64).shuffled(3), |_| ()) else { return };
-    let (there, back, uri) = (host.path("there"), host.path("back"), host.uri());
-    std::fs::write(&there, pattern(1)).unwrap();
+    let (source, copied, uri) = (host.path("there"), host.path("back"), host.uri());
+    std::fs::write(&source, pattern(1)).unwrap();
     for (options, keeps_holes) in [
         (&["--connections=4", "--requests=64"][..], true),
         (&["--synchronous"], false),
         (&["--no-extents", "--request-size=1048576"], true),
     ] {
         let copy = |from: &str, to: &str| run("nbdcopy", &[options, &["--flush", from, to]].concat());
-        if copy(there.to_str().unwrap(), &uri).is_none() {
+        if copy(source.to_str().unwrap(), &uri).is_none() {
             return;
         }
-        copy(&uri, back.to_str().unwrap());
-        assert!(std::fs::read(&back).unwrap() == pattern(1), "{options:?}");
+        copy(&uri, copied.to_str().unwrap());
+        assert!(std::fs::read(&copied).unwrap() == pattern(1), "{options:?}");
         let map = run("nbdinfo", &["--map", "--totals", &uri]).unwrap();
         assert_eq!(map.contains("hole,zero"), keeps_holes, "{options:?}: {map}");
     }
@@ -125,7 +125,7 @@ h.shutdown(); plain.shutdown()
 }
 
 #[test]
-fn what_libnbd_may_not_ask_is_refused() {
+fn invalid_requests_of_libnbd_are_refused() {
     let Some(host) = Host::start(MemoryArray::new(SIZE as u64), |_| ()) else { return };
     let script = r#"
 import nbd, errno, sys
@@ -159,7 +159,7 @@ h.shutdown()
 }
 
 #[test]
-fn many_at_a_time_at_any_alignment_agree_with_a_model() {
+fn many_requests_at_a_time_at_any_alignment_agree_with_a_model() {
     let Some(host) = Host::start(MemoryArray::new(SIZE as u64).shuffled(7), |_| ()) else { return };
     let script = r#"
 import nbd, random, sys

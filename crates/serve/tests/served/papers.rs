@@ -11,45 +11,45 @@ use tempfile::TempDir;
 
 /// The folders `client` and `stranger` have `ca-cert.pem`, `client-cert.pem`, `client-key.pem`; `nobody` has only the
 /// first. All trust the authority of the server; the stranger's certificate is from another one.
-pub struct Papers {
+pub struct TestCertificates {
     folder: TempDir,
 }
 
-impl Papers {
-    pub fn new() -> Papers {
-        let papers = Papers { folder: tempfile::tempdir().unwrap() };
-        let (ours, theirs) = (authority("our authority"), authority("their authority"));
-        papers.keep("server", &ours, "server", ExtendedKeyUsagePurpose::ServerAuth);
-        papers.keep("client", &ours, "client", ExtendedKeyUsagePurpose::ClientAuth);
-        papers.keep("stranger", &theirs, "client", ExtendedKeyUsagePurpose::ClientAuth);
+impl TestCertificates {
+    pub fn new() -> TestCertificates {
+        let certs = TestCertificates { folder: tempfile::tempdir().unwrap() };
+        let (server_authority, other_authority) = (authority("our authority"), authority("their authority"));
+        certs.issue("server", &server_authority, "server", ExtendedKeyUsagePurpose::ServerAuth);
+        certs.issue("client", &server_authority, "client", ExtendedKeyUsagePurpose::ClientAuth);
+        certs.issue("stranger", &other_authority, "client", ExtendedKeyUsagePurpose::ClientAuth);
         for holder in ["server", "client", "stranger", "nobody"] {
-            fs::create_dir_all(papers.of(holder)).unwrap();
-            fs::write(papers.of(holder).join("ca-cert.pem"), ours.pem()).unwrap();
+            fs::create_dir_all(certs.folder(holder)).unwrap();
+            fs::write(certs.folder(holder).join("ca-cert.pem"), server_authority.pem()).unwrap();
         }
-        papers
+        certs
     }
 
     /// The folder of a holder of certificates.
-    pub fn of(&self, holder: &str) -> PathBuf {
+    pub fn folder(&self, holder: &str) -> PathBuf {
         self.folder.path().join(holder)
     }
 
-    /// The server's credentials; `asks`: clients must have a certificate.
-    pub fn tls(&self, is_required: bool, asks: bool) -> Tls {
-        let path = |name: &str| self.of("server").join(name);
-        let client_authority = asks.then(|| path("ca-cert.pem"));
+    /// The server's credentials; `needs_certificate`: clients must have a certificate.
+    pub fn tls(&self, is_required: bool, needs_certificate: bool) -> Tls {
+        let path = |name: &str| self.folder("server").join(name);
+        let client_authority = needs_certificate.then(|| path("ca-cert.pem"));
         let files = TlsFiles { certificate: path("server-cert.pem"), key: path("server-key.pem"), client_authority };
         Tls::open(is_required, &files).unwrap()
     }
 
-    fn keep(&self, holder: &str, by: &CertifiedIssuer<'_, KeyPair>, role: &str, use_of_it: ExtendedKeyUsagePurpose) {
+    fn issue(&self, holder: &str, issuer: &CertifiedIssuer<'_, KeyPair>, role: &str, usage: ExtendedKeyUsagePurpose) {
         let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::new(["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap();
         params.distinguished_name.push(DnType::CommonName, holder);
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::KeyEncipherment];
-        params.extended_key_usages = vec![use_of_it];
-        let write = |name: &str, text: &str| write(&self.of(holder), &format!("{role}-{name}.pem"), text);
-        write("cert", &params.signed_by(&key, by).unwrap().pem());
+        params.extended_key_usages = vec![usage];
+        let write = |name: &str, text: &str| write(&self.folder(holder), &format!("{role}-{name}.pem"), text);
+        write("cert", &params.signed_by(&key, issuer).unwrap().pem());
         write("key", &key.serialize_pem());
     }
 }

@@ -5,21 +5,21 @@ use crate::stranger::{outcome, run};
 use scrubjay_serve::memory::MemoryArray;
 
 #[test]
-fn qemu_img_converts_there_and_back() {
+fn qemu_img_converts_to_the_server_and_back() {
     let Some(host) = Host::start(MemoryArray::new(8 << 20).shuffled(1), |_| ()) else { return };
-    let (there, back, uri) = (host.path("there"), host.path("back"), host.uri());
+    let (source, copied, uri) = (host.path("there"), host.path("back"), host.uri());
     let mut bytes = vec![0; 8 << 20];
     bytes[1 << 20..3 << 20].fill(5);
     bytes[5_000_000..5_000_700].fill(6);
-    std::fs::write(&there, &bytes).unwrap();
-    let (there, back_path) = (there.to_str().unwrap(), back.to_str().unwrap());
+    std::fs::write(&source, &bytes).unwrap();
+    let (source, copied_path) = (source.to_str().unwrap(), copied.to_str().unwrap());
     let convert = |arguments: &[&str]| run("qemu-img", &[&["convert", "-f", "raw", "-O", "raw"], arguments].concat());
-    if convert(&["-n", "-W", there, &uri]).is_none() {
+    if convert(&["-n", "-W", source, &uri]).is_none() {
         return;
     }
-    convert(&[&uri, back_path]);
-    assert!(std::fs::read(&back).unwrap() == bytes);
-    run("qemu-img", &["compare", "-f", "raw", "-F", "raw", there, &uri]);
+    convert(&[&uri, copied_path]);
+    assert!(std::fs::read(&copied).unwrap() == bytes);
+    run("qemu-img", &["compare", "-f", "raw", "-F", "raw", source, &uri]);
     let map = run("qemu-img", &["map", "-f", "raw", "--output=json", &uri]).unwrap();
     assert!(map.contains(r#""start": 1048576, "length": 2097152"#) && map.contains(r#""zero": true"#), "{map}");
     assert!(run("qemu-img", &["info", &uri]).unwrap().contains("8 MiB"));
@@ -57,7 +57,7 @@ fn qemu_io_writes_zeroes_discards_and_finds_its_patterns() {
 }
 
 #[test]
-fn qemu_io_is_told_what_is_lost() {
+fn qemu_io_gets_an_error_only_for_lost_bytes() {
     let mut array = MemoryArray::new(8 << 20);
     array.bytes_mut();
     array.lose(1 << 20..(1 << 20) + 512);

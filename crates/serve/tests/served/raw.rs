@@ -12,7 +12,7 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 
 /// A connection after the handshake, without structured replies.
-pub fn begun(host: &Host<impl ArrayMachine + CommandHandler + Send + 'static>) -> UnixStream {
+pub fn begin_session(host: &Host<impl ArrayMachine + CommandHandler + Send + 'static>) -> UnixStream {
     let mut client = host.connect();
     client.write_all(b"\x00\x00\x00\x03IHAVEOPT\x00\x00\x00\x01\x00\x00\x00\x00").unwrap();
     let mut greeting = [0; 18 + 10];
@@ -45,15 +45,15 @@ pub fn is_closed(client: &mut UnixStream) -> bool {
 }
 
 #[test]
-fn a_client_that_sends_nonsense_or_leaves_is_let_go_and_nobody_else() {
+fn only_a_client_that_sends_nonsense_or_leaves_is_disconnected() {
     let Some(host) = Host::start(MemoryArray::new(1 << 20), |_| ()) else { return };
-    let mut good = begun(&host);
+    let mut good = begin_session(&host);
     drop(host.connect());
     let mut nonsense = host.connect();
     nonsense.write_all(&[0xff; 100]).unwrap();
     nonsense.read_exact(&mut [0; 18]).unwrap();
     assert!(is_closed(&mut nonsense));
-    let mut half = begun(&host);
+    let mut half = begin_session(&host);
     half.write_all(&request(WRITE, 1, 0, 1 << 20)).unwrap();
     half.write_all(&vec![7; 300_000]).unwrap();
     drop(half);
@@ -68,19 +68,19 @@ fn a_client_that_sends_nonsense_or_leaves_is_let_go_and_nobody_else() {
 #[test]
 fn a_client_that_does_not_read_its_replies_is_not_read_from() {
     let Some(host) = Host::start(MemoryArray::new(32 << 20), |_| ()) else { return };
-    let mut greedy = begun(&host);
+    let mut greedy = begin_session(&host);
     greedy.set_nonblocking(true).unwrap();
-    let asked = request(READ, 1, 0, 32 << 20).repeat(10_000);
+    let requests = request(READ, 1, 0, 32 << 20).repeat(10_000);
     let mut sent = 0;
-    while sent < asked.len() {
-        match greedy.write(&asked[sent..]) {
+    while sent < requests.len() {
+        match greedy.write(&requests[sent..]) {
             Ok(count) => sent += count,
             // The socket is full: of more than 9000 GiB of replies, the server has begun a few.
             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => break,
             Err(error) => panic!("{error}"),
         }
     }
-    let mut other = begun(&host);
+    let mut other = begin_session(&host);
     other.write_all(&request(FLUSH, 5, 0, 0)).unwrap();
     assert_eq!(reply(&mut other), (0, 5));
     greedy.set_nonblocking(false).unwrap();
@@ -92,7 +92,7 @@ fn a_client_that_does_not_read_its_replies_is_not_read_from() {
 #[test]
 fn more_clients_than_there_is_room_for_are_turned_away() {
     let Some(host) = Host::start(MemoryArray::new(1 << 20), |_| ()) else { return };
-    let mut clients: Vec<UnixStream> = (0..32).map(|_| begun(&host)).collect();
+    let mut clients: Vec<UnixStream> = (0..32).map(|_| begin_session(&host)).collect();
     assert!(is_closed(&mut host.connect()));
     clients.pop();
     // It takes the server some time to notice that a client has left.
@@ -155,7 +155,7 @@ impl ArrayMachine for Slow {
 #[test]
 fn a_stop_lets_requests_end_and_flushes() {
     let Some(host) = Host::start(Slow::default(), |_| ()) else { return };
-    let mut client = begun(&host);
+    let mut client = begin_session(&host);
     client.write_all(&[request(WRITE, 7, 0, 512), vec![1; 512]].concat()).unwrap();
     client.write_all(&[request(WRITE, 8, 0, 512), vec![1; 512]].concat()).unwrap();
     assert_eq!(reply(&mut client), (0, 7));

@@ -20,7 +20,7 @@ pub fn run(program: &str, arguments: &[&str]) -> Option<String> {
 /// Runs a program that may fail; returns whether it succeeded, and its output. It runs in a folder of its own, where it may
 /// leave files (fio leaves the state of a verification).
 pub fn outcome(program: &str, arguments: &[&str]) -> Option<(bool, String)> {
-    if are(NONE) {
+    if setting_is(NONE) {
         return None;
     }
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -43,7 +43,7 @@ pub fn python(program: &str, arguments: &[&str]) -> Option<String> {
 /// Runs a Python program that may fail, as [`outcome`] does.
 pub fn python_outcome(program: &str, arguments: &[&str]) -> Option<(bool, String)> {
     let python = "/usr/bin/python3";
-    if are(NONE) {
+    if setting_is(NONE) {
         return None;
     }
     if !Path::new(python).exists() || !outcome(python, &["-c", "import nbd"])?.0 {
@@ -56,12 +56,12 @@ pub fn python_outcome(program: &str, arguments: &[&str]) -> Option<(bool, String
 const NONE: &str = "none";
 const REQUIRED: &str = "required";
 
-fn are(what: &str) -> bool {
-    std::env::var("SCRUBJAY_CLIENTS").is_ok_and(|value| value == what)
+fn setting_is(setting: &str) -> bool {
+    std::env::var("SCRUBJAY_CLIENTS").is_ok_and(|value| value == setting)
 }
 
-fn missing<T>(what: &str) -> Option<T> {
-    assert!(!are(REQUIRED), "{what} is not installed: {INSTALL}");
-    eprintln!("NOT TESTED: {what} is not installed: {INSTALL}");
+fn missing<T>(program: &str) -> Option<T> {
+    assert!(!setting_is(REQUIRED), "{program} is not installed: {INSTALL}");
+    eprintln!("NOT TESTED: {program} is not installed: {INSTALL}");
     None
 }

@@ -2,7 +2,7 @@
 
 use crate::host::Host;
 use crate::libnbd::pattern;
-use crate::papers::Papers;
+use crate::papers::TestCertificates;
 use crate::stranger::{outcome, python, run};
 use scrubjay_serve::memory::MemoryArray;
 use scrubjay_serve::server::Address;
@@ -12,62 +12,64 @@ use std::sync::mpsc;
 const SIZE: u64 = 16 << 20;
 
 /// A server with certificates.
-fn host(papers: &Papers, is_required: bool, asks: bool) -> Option<Host<MemoryArray>> {
-    Host::start(MemoryArray::new(SIZE).shuffled(9), |server| server.secure(papers.tls(is_required, asks)))
+fn host(certs: &TestCertificates, is_required: bool, needs_certificate: bool) -> Option<Host<MemoryArray>> {
+    Host::start(MemoryArray::new(SIZE).shuffled(9), |server| server.secure(certs.tls(is_required, needs_certificate)))
 }
 
 /// Its address for a client with the certificates of `holder`.
-fn secure_uri(host: &Host<MemoryArray>, papers: &Papers, holder: &str) -> String {
-    format!("{}&tls-certificates={}", host.uri().replace("nbd+unix", "nbds+unix"), papers.of(holder).display())
+fn secure_uri(host: &Host<MemoryArray>, certs: &TestCertificates, holder: &str) -> String {
+    format!("{}&tls-certificates={}", host.uri().replace("nbd+unix", "nbds+unix"), certs.folder(holder).display())
 }
 
 #[test]
-fn nbdinfo_and_nbdcopy_get_across_by_path_and_port() {
-    let papers = Papers::new();
+fn nbdinfo_and_nbdcopy_work_over_tls_by_path_and_port() {
+    let certs = TestCertificates::new();
     let (send, receive) = mpsc::channel();
     let Some(host) = Host::start(MemoryArray::new(SIZE).shuffled(4), |server| {
-        server.secure(papers.tls(true, true));
+        server.secure(certs.tls(true, true));
         send.send(server.listen(&Address::Tcp("127.0.0.1:0".into())).unwrap()).unwrap();
     }) else {
         return;
     };
-    let by_port = format!("nbds://{}/vol?tls-certificates={}", receive.recv().unwrap(), papers.of("client").display());
-    let (there, back) = (host.path("there"), host.path("back"));
-    for (seed, uri) in [(1, secure_uri(&host, &papers, "client")), (2, by_port)] {
+    let by_port =
+        format!("nbds://{}/vol?tls-certificates={}", receive.recv().unwrap(), certs.folder("client").display());
+    let (source, copied) = (host.path("there"), host.path("back"));
+    for (seed, uri) in [(1, secure_uri(&host, &certs, "client")), (2, by_port)] {
         let Some(text) = run("nbdinfo", &["--json", &uri]) else { return };
         assert!(text.contains(r#""TLS": true"#) && text.contains(r#""structured": true"#), "{text}");
-        std::fs::write(&there, pattern(seed)).unwrap();
+        std::fs::write(&source, pattern(seed)).unwrap();
         for options in [&["--connections=4", "--requests=64"][..], &["--synchronous", "--request-size=33554432"]] {
             let copy = |from: &str, to: &str| run("nbdcopy", &[options, &["--flush", from, to]].concat());
-            if copy(there.to_str().unwrap(), &uri).is_none() {
+            if copy(source.to_str().unwrap(), &uri).is_none() {
                 return;
             }
-            copy(&uri, back.to_str().unwrap());
-            assert!(std::fs::read(&back).unwrap() == pattern(seed), "{options:?}");
+            copy(&uri, copied.to_str().unwrap());
+            assert!(std::fs::read(&copied).unwrap() == pattern(seed), "{options:?}");
         }
     }
     assert!(host.end().bytes_mut() == pattern(2));
 }
 
 #[test]
-fn qemu_img_gets_across() {
-    let papers = Papers::new();
-    let Some(host) = host(&papers, true, true) else { return };
-    let (there, back) = (host.path("there"), host.path("back"));
-    std::fs::write(&there, pattern(3)).unwrap();
-    let (there, back_path) = (there.to_str().unwrap(), back.to_str().unwrap());
+fn qemu_img_works_over_tls() {
+    let certs = TestCertificates::new();
+    let Some(host) = host(&certs, true, true) else { return };
+    let (source, copied) = (host.path("there"), host.path("back"));
+    std::fs::write(&source, pattern(3)).unwrap();
+    let (source, copied_path) = (source.to_str().unwrap(), copied.to_str().unwrap());
     let credentials =
-        |holder: &str| format!("tls-creds-x509,id=papers,endpoint=client,dir={}", papers.of(holder).display());
+        |holder: &str| format!("tls-creds-x509,id=papers,endpoint=client,dir={}", certs.folder(holder).display());
     let socket = host.path("nbd");
     let options = "driver=nbd,server.type=unix,export=vol,tls-creds=papers,tls-hostname=localhost";
     let image = format!("{options},server.path={}", socket.display());
-    let (ours, theirs) = (credentials("client"), credentials("stranger"));
-    let Some(_) = run("qemu-img", &["convert", "--object", &ours, "-n", "--target-image-opts", there, &image]) else {
+    let (client, stranger) = (credentials("client"), credentials("stranger"));
+    let Some(_) = run("qemu-img", &["convert", "--object", &client, "-n", "--target-image-opts", source, &image])
+    else {
         return;
     };
-    run("qemu-img", &["convert", "--object", &ours, "--image-opts", &image, "-O", "raw", back_path]);
-    assert!(std::fs::read(&back).unwrap() == pattern(3));
-    let (is_let_in, text) = outcome("qemu-img", &["info", "--object", &theirs, "--image-opts", &image]).unwrap();
+    run("qemu-img", &["convert", "--object", &client, "--image-opts", &image, "-O", "raw", copied_path]);
+    assert!(std::fs::read(&copied).unwrap() == pattern(3));
+    let (is_let_in, text) = outcome("qemu-img", &["info", "--object", &stranger, "--image-opts", &image]).unwrap();
     assert!(!is_let_in, "{text}");
     let (is_let_in, text) = outcome("qemu-img", &["info", &host.uri()]).unwrap();
     assert!(!is_let_in && text.contains("TLS"), "{text}");
@@ -75,20 +77,20 @@ fn qemu_img_gets_across() {
 }
 
 #[test]
-fn where_tls_is_required_nobody_gets_in_without_it() {
-    let papers = Papers::new();
-    let Some(host) = host(&papers, true, false) else { return };
+fn clients_without_tls_are_refused_where_it_is_required() {
+    let certs = TestCertificates::new();
+    let Some(host) = host(&certs, true, false) else { return };
     let Some((is_let_in, text)) = outcome("nbdinfo", &[&host.uri()]) else { return };
     assert!(!is_let_in && text.contains("TLS"), "{text}");
-    run("nbdinfo", &[&secure_uri(&host, &papers, "nobody")]);
+    run("nbdinfo", &[&secure_uri(&host, &certs, "nobody")]);
     host.end();
 }
 
 #[test]
-fn where_tls_is_allowed_both_get_in() {
-    let papers = Papers::new();
-    let Some(host) = host(&papers, false, false) else { return };
-    for (uri, is_secure) in [(host.uri(), false), (secure_uri(&host, &papers, "nobody"), true)] {
+fn clients_with_and_without_tls_connect_where_it_is_allowed() {
+    let certs = TestCertificates::new();
+    let Some(host) = host(&certs, false, false) else { return };
+    for (uri, is_secure) in [(host.uri(), false), (secure_uri(&host, &certs, "nobody"), true)] {
         let Some(text) = run("nbdinfo", &["--json", &uri]) else { return };
         assert!(text.contains(&format!(r#""TLS": {is_secure}"#)), "{text}");
     }
@@ -96,21 +98,21 @@ fn where_tls_is_allowed_both_get_in() {
 }
 
 #[test]
-fn where_there_is_no_tls_nobody_gets_it() {
-    let papers = Papers::new();
+fn a_client_that_wants_tls_fails_where_the_server_has_none() {
+    let certs = TestCertificates::new();
     let Some(host) = Host::start(MemoryArray::new(SIZE), |_| ()) else { return };
-    let Some((is_let_in, text)) = outcome("nbdinfo", &[&secure_uri(&host, &papers, "nobody")]) else { return };
+    let Some((is_let_in, text)) = outcome("nbdinfo", &[&secure_uri(&host, &certs, "nobody")]) else { return };
     assert!(!is_let_in, "{text}");
     run("nbdinfo", &[&host.uri()]);
     host.end();
 }
 
 #[test]
-fn clients_with_the_wrong_certificate_or_none_are_refused_and_nobody_else() {
-    let papers = Papers::new();
-    let Some(host) = host(&papers, true, true) else { return };
+fn only_clients_with_the_wrong_certificate_or_none_are_refused() {
+    let certs = TestCertificates::new();
+    let Some(host) = host(&certs, true, true) else { return };
     for (holder, is_fine) in [("nobody", false), ("client", true), ("stranger", false), ("client", true)] {
-        let Some((is_let_in, text)) = outcome("nbdinfo", &["--size", &secure_uri(&host, &papers, holder)]) else {
+        let Some((is_let_in, text)) = outcome("nbdinfo", &["--size", &secure_uri(&host, &certs, holder)]) else {
             return;
         };
         assert_eq!(is_let_in, is_fine, "{holder}: {text}");
@@ -121,8 +123,8 @@ fn clients_with_the_wrong_certificate_or_none_are_refused_and_nobody_else() {
 
 #[test]
 fn many_requests_at_a_time_go_through_many_channels() {
-    let papers = Papers::new();
-    let Some(host) = host(&papers, true, true) else { return };
+    let certs = TestCertificates::new();
+    let Some(host) = host(&certs, true, true) else { return };
     let script = r#"
 import nbd, random, sys
 random.seed(8)
@@ -155,7 +157,7 @@ for round in range(6):
 for h in connections: h.shutdown()
 sys.stdout.write("agreed")
 "#;
-    if let Some(text) = python(script, &[&secure_uri(&host, &papers, "client")]) {
+    if let Some(text) = python(script, &[&secure_uri(&host, &certs, "client")]) {
         assert_eq!(text, "agreed");
     }
     host.end();

@@ -45,7 +45,7 @@ fn the_greeting_and_a_short_handshake_are_these_bytes() {
 }
 
 #[test]
-fn the_old_way_to_begin_is_padded_unless_both_know_better() {
+fn the_reply_to_export_name_is_padded_unless_both_sides_agree_not_to() {
     let about = [&SIZE.to_be_bytes()[..], &HAS_FLAGS_AND_ALL_BUT_DF.to_be_bytes()].concat();
     for name in ["", "vol"] {
         let mut peer = greeted(TlsMode::Off);
@@ -62,17 +62,17 @@ fn the_old_way_to_begin_is_padded_unless_both_know_better() {
 }
 
 #[test]
-fn each_option_is_answered_as_the_document_says() {
+fn each_option_is_answered_as_the_protocol_document_requires() {
     use answer::{ACK, ERR_INVALID, ERR_POLICY, ERR_TOO_BIG, ERR_UNKNOWN, ERR_UNSUP, META_CONTEXT, SERVER};
     use option::*;
     let long_name = "x".repeat(4097);
     let table: &[(Vec<u8>, &[u32])] = &[
         (opt(LIST, &[]), &[SERVER, ACK]),
         (opt(LIST, b"x"), &[ERR_INVALID]),
-        (wish(INFO, "", &[]), &[answer::INFO, ACK]),
-        (wish(INFO, "vol", &[0, 1, 2, 3, 99]), &[answer::INFO, answer::INFO, answer::INFO, ACK]),
-        (wish(INFO, "other", &[]), &[ERR_UNKNOWN]),
-        (wish(INFO, &long_name, &[]), &[ERR_INVALID]),
+        (info_option(INFO, "", &[]), &[answer::INFO, ACK]),
+        (info_option(INFO, "vol", &[0, 1, 2, 3, 99]), &[answer::INFO, answer::INFO, answer::INFO, ACK]),
+        (info_option(INFO, "other", &[]), &[ERR_UNKNOWN]),
+        (info_option(INFO, &long_name, &[]), &[ERR_INVALID]),
         (opt(INFO, &[]), &[ERR_INVALID]),
         (opt(INFO, &[0, 0, 0, 9, b'v', 0, 0]), &[ERR_INVALID]),
         (opt(GO, &[0, 0, 0, 0, 0, 1]), &[ERR_INVALID]),
@@ -106,7 +106,7 @@ fn each_option_is_answered_as_the_document_says() {
 }
 
 #[test]
-fn what_makes_no_sense_ends_the_connection() {
+fn invalid_bytes_end_the_connection() {
     let mut peer = Peer::new();
     peer.send(&4u32.to_be_bytes());
     assert!(peer.session.is_over(), "flags that nobody knows");
@@ -119,7 +119,7 @@ fn what_makes_no_sense_ends_the_connection() {
 }
 
 #[test]
-fn names_and_contexts_are_told_as_they_are() {
+fn replies_with_names_and_contexts_are_these_bytes() {
     let mut peer = greeted(TlsMode::Off);
     let listed = peer.send(&opt(option::LIST, &[]));
     assert_eq!(listed, [reply(3, 2, b"\x00\x00\x00\x03vol"), reply(3, 1, b"")].concat());
@@ -128,7 +128,7 @@ fn names_and_contexts_are_told_as_they_are() {
     assert_eq!(set, [reply(10, 4, b"\x00\x00\x00\x01base:allocation"), reply(10, 1, b"")].concat());
     let flags = HAS_FLAGS_AND_ALL_BUT_DF | 1 << 7;
     let about = [&[0, 0][..], &SIZE.to_be_bytes(), &flags.to_be_bytes()].concat();
-    assert_eq!(peer.send(&wish(option::GO, "vol", &[1])), {
+    assert_eq!(peer.send(&info_option(option::GO, "vol", &[1])), {
         [reply(7, 3, &about), reply(7, 3, b"\x00\x01vol"), reply(7, 1, b"")].concat()
     });
 }
@@ -137,17 +137,17 @@ fn names_and_contexts_are_told_as_they_are() {
 fn contexts_hold_for_the_name_they_were_set_for() {
     let status = request(command::BLOCK_STATUS, 0, 0, 512);
     let error = chunk(command::BLOCK_STATUS, 1, wire::chunk::ERROR, &[&22u32.to_be_bytes(), &[0, 0]]);
-    for (set_for, gone_for, expected) in [("vol", "vol", false), ("", "", false), ("vol", "", true)] {
+    for (set_name, go_name, expected) in [("vol", "vol", false), ("", "", false), ("vol", "", true)] {
         let mut peer = greeted(TlsMode::Off);
         peer.send(&opt(option::STRUCTURED_REPLY, &[]));
-        peer.send(&contexts(option::SET_META_CONTEXT, set_for, &["base:allocation"]));
-        peer.send(&go(gone_for));
-        assert_eq!(peer.send(&status) == error, expected, "{set_for:?} {gone_for:?}");
+        peer.send(&contexts(option::SET_META_CONTEXT, set_name, &["base:allocation"]));
+        peer.send(&go(go_name));
+        assert_eq!(peer.send(&status) == error, expected, "{set_name:?} {go_name:?}");
     }
 }
 
 #[test]
-fn a_read_only_device_says_so() {
+fn a_read_only_device_is_flagged_and_refuses_writes() {
     let mut peer = Peer::with(Export::new("", SIZE, 512, true), TlsMode::Off);
     peer.send(&hello());
     let flags = peer.send(&opt(option::EXPORT_NAME, b""));
@@ -163,10 +163,10 @@ fn a_read_only_device_says_so() {
 }
 
 #[test]
-fn without_tls_there_is_nothing_where_it_is_required() {
+fn without_tls_a_server_that_requires_it_refuses_all_but_starttls() {
     use option::*;
     let mut peer = greeted(TlsMode::Require);
-    for bytes in [opt(LIST, &[]), go("vol"), opt(STRUCTURED_REPLY, &[]), opt(77, &[]), wish(INFO, "", &[])] {
+    for bytes in [opt(LIST, &[]), go("vol"), opt(STRUCTURED_REPLY, &[]), opt(77, &[]), info_option(INFO, "", &[])] {
         assert_eq!(kinds(&peer.send(&bytes)), [answer::ERR_TLS_REQD]);
     }
     assert_eq!(kinds(&peer.send(&opt(STARTTLS, &[]))), [answer::ACK]);
@@ -184,7 +184,7 @@ fn without_tls_there_is_nothing_where_it_is_required() {
 }
 
 #[test]
-fn what_was_agreed_in_clear_text_is_forgotten() {
+fn terms_agreed_in_clear_text_are_forgotten_when_tls_starts() {
     let mut peer = greeted(TlsMode::Allow);
     peer.send(&opt(option::STRUCTURED_REPLY, &[]));
     peer.send(&contexts(option::SET_META_CONTEXT, "vol", &["base:allocation"]));
@@ -198,12 +198,12 @@ fn what_was_agreed_in_clear_text_is_forgotten() {
 }
 
 #[test]
-fn who_comes_to_no_agreement_holds_little_and_is_no_client_when_it_ends() {
+fn a_peer_that_never_ends_its_handshake_holds_little_and_is_no_client() {
     let mut peer = greeted(TlsMode::Off);
     let list = opt(option::LIST, &[]);
     while peer.session.wants_input() {
         let mut bytes = &list[..];
-        assert!(peer.session.advance(&mut bytes, used).is_none());
+        assert!(peer.session.advance(&mut bytes, used_buffer).is_none());
         assert!(peer.session.output_len() < 200 << 10, "it asks and does not read");
     }
     peer.take();

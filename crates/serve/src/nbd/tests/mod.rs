@@ -52,7 +52,7 @@ impl Peer {
         let mut back = self.take();
         loop {
             let before = bytes.len();
-            if let Some((ticket, request)) = self.session.advance(&mut bytes, used) {
+            if let Some((ticket, request)) = self.session.advance(&mut bytes, used_buffer) {
                 self.serve(ticket, request);
             }
             back.extend(self.take());
@@ -77,7 +77,7 @@ impl Peer {
 }
 
 /// A buffer that still has the contents of another use.
-fn used(len: usize) -> Buffer {
+fn used_buffer(len: usize) -> Buffer {
     let mut buffer = Buffer::zeroed(len);
     buffer.fill(0x55);
     buffer
@@ -97,14 +97,14 @@ fn text(text: &str) -> Vec<u8> {
 }
 
 /// INFO or GO, with requests for these information items.
-fn wish(option: u32, name: &str, wishes: &[u16]) -> Vec<u8> {
-    let wishes = std::iter::once(wishes.len() as u16).chain(wishes.iter().copied());
-    let wishes: Vec<u8> = wishes.flat_map(u16::to_be_bytes).collect();
-    opt(option, &[text(name), wishes].concat())
+fn info_option(option: u32, name: &str, items: &[u16]) -> Vec<u8> {
+    let items = std::iter::once(items.len() as u16).chain(items.iter().copied());
+    let items: Vec<u8> = items.flat_map(u16::to_be_bytes).collect();
+    opt(option, &[text(name), items].concat())
 }
 
 fn go(name: &str) -> Vec<u8> {
-    wish(option::GO, name, &[])
+    info_option(option::GO, name, &[])
 }
 
 /// LIST_ or SET_META_CONTEXT.

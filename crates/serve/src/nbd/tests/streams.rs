@@ -34,8 +34,8 @@ fn answered(stream: &[u8], cuts: &[usize], lends: bool) -> Vec<u8> {
     let mut rest = stream;
     let mut cuts = cuts.iter().copied().cycle();
     while !rest.is_empty() && !peer.session.is_over() {
-        let (piece, behind) = rest.split_at(cuts.next().unwrap_or(usize::MAX).min(rest.len()));
-        rest = behind;
+        let (piece, remaining) = rest.split_at(cuts.next().unwrap_or(usize::MAX).min(rest.len()));
+        rest = remaining;
         if lends && let Some((mut buffer, range)) = peer.session.lend_payload() {
             let count = piece.len().min(range.len());
             buffer[range.start..range.start + count].copy_from_slice(&piece[..count]);
@@ -63,7 +63,7 @@ proptest! {
     }
 
     #[test]
-    fn what_means_nothing_harms_nothing(
+    fn arbitrary_bytes_stay_within_the_limits_of_a_session(
         stream in stream(),
         spoils in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..8),
         tail in prop::collection::vec(any::<u8>(), 0..300),
@@ -78,7 +78,7 @@ proptest! {
         let mut bytes = &stream[..];
         loop {
             let before = bytes.len();
-            if let Some((ticket, request)) = peer.session.advance(&mut bytes, used) {
+            if let Some((ticket, request)) = peer.session.advance(&mut bytes, used_buffer) {
                 peer.serve(ticket, request);
             }
             prop_assert!(peer.session.bytes() <= BYTES_IN_FLIGHT_MAX + PAYLOAD_MAX as usize);

@@ -25,7 +25,7 @@ fn error_chunk(number: u16, errno: u32) -> Vec<u8> {
 }
 
 #[test]
-fn what_was_written_is_read_at_any_alignment() {
+fn written_data_are_read_back_at_any_alignment() {
     let data: Vec<u8> = (0..3000u32).map(|at| at as u8 ^ 0x5a).collect();
     let mut peer = Peer::simple();
     assert_eq!(peer.send(&write(1001, &data)), simple(WRITE, 0));
@@ -40,7 +40,7 @@ fn what_was_written_is_read_at_any_alignment() {
 }
 
 #[test]
-fn a_structured_read_tells_data_holes_and_losses_apart() {
+fn a_structured_read_distinguishes_data_holes_and_lost_bytes() {
     let mut peer = Peer::structured();
     peer.send(&write(512, &[7; 512]));
     peer.send(&write(1536, &[8; 1024]));
@@ -81,7 +81,7 @@ fn a_simple_read_fails_as_a_whole() {
 }
 
 #[test]
-fn allocation_is_told_in_runs_or_one() {
+fn allocation_is_reported_in_all_runs_or_only_the_first() {
     let mut peer = Peer::structured();
     peer.send(&write(1024, &[7; 1024]));
     let runs = |runs: &[(u32, u32)]| {
@@ -97,19 +97,19 @@ fn allocation_is_told_in_runs_or_one() {
 }
 
 #[test]
-fn many_runs_are_told_in_part() {
+fn too_many_runs_are_reported_in_part() {
     let mut peer = Peer::with(Export::new("vol", 16 << 20, 65536, false), TlsMode::Off);
     peer.send(&[&hello(), &structured_go("vol")[..]].concat());
     for block in (0..32768).step_by(2) {
         peer.send(&write(block * 512, &[1]));
     }
-    let told = peer.send(&request(BLOCK_STATUS, 0, 0, 16 << 20));
-    assert_eq!(told.len(), 20 + 4 + 8 * 8192);
-    assert_eq!(told[24..40], [0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 3]);
+    let reply = peer.send(&request(BLOCK_STATUS, 0, 0, 16 << 20));
+    assert_eq!(reply.len(), 20 + 4 + 8 * 8192);
+    assert_eq!(reply[24..40], [0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 3]);
 }
 
 #[test]
-fn what_cannot_be_done_is_refused_with_the_documents_errors() {
+fn invalid_requests_are_refused_with_the_errors_of_the_document() {
     const ALL: u16 = 0xffff;
     let table: &[(u16, u16, u64, u32, u32)] = &[
         (READ, 0, SIZE, 1, 22),
@@ -173,7 +173,7 @@ fn a_refused_write_is_read_to_its_end() {
 }
 
 #[test]
-fn failures_of_the_volume_are_told_by_their_names() {
+fn each_failure_of_the_volume_gets_its_own_error_number() {
     for (failure, read, write) in [
         (BlockFailure::Io, 5, 5),
         (BlockFailure::OutOfRange, 22, 28),
@@ -187,7 +187,7 @@ fn failures_of_the_volume_are_told_by_their_names() {
             (super::write(0, &[1; 512]), simple(WRITE, write)),
             (request(FLUSH, 0, 0, 0), simple(FLUSH, read)),
         ] {
-            let (ticket, _) = peer.session.advance(&mut &bytes[..], used).expect("a request");
+            let (ticket, _) = peer.session.advance(&mut &bytes[..], used_buffer).expect("a request");
             peer.session.reply(ticket, BlockReply::Failed(failure));
             assert_eq!(peer.take(), expected);
         }
@@ -200,23 +200,23 @@ fn no_more_requests_are_taken_than_may_be_under_way() {
     let flushes = request(FLUSH, 0, 0, 0).repeat(IN_FLIGHT_MAX + 1);
     let mut bytes = &flushes[..];
     let mut tickets = Vec::new();
-    while let Some((ticket, _)) = peer.session.advance(&mut bytes, used) {
+    while let Some((ticket, _)) = peer.session.advance(&mut bytes, used_buffer) {
         tickets.push(ticket);
     }
     assert_eq!((tickets.len(), bytes.len()), (IN_FLIGHT_MAX, 28));
     assert!(!peer.session.wants_input() && tickets.iter().all(|&ticket| ticket < IN_FLIGHT_MAX));
     peer.session.reply(tickets[7], BlockReply::Done);
-    assert_eq!(peer.session.advance(&mut bytes, used), Some((tickets[7], BlockRequest::Flush)));
+    assert_eq!(peer.session.advance(&mut bytes, used_buffer), Some((tickets[7], BlockRequest::Flush)));
 }
 
 #[test]
-fn no_more_bytes_are_held_than_may_be() {
+fn no_more_bytes_are_held_than_the_limit() {
     let mut peer = Peer::with(Export::new("vol", 1 << 28, 65536, false), TlsMode::Off);
     peer.send(&[&hello(), &go("vol")[..]].concat());
     let reads = request(READ, 0, 0, PAYLOAD_MAX).repeat(9);
     let mut bytes = &reads[..];
     let mut tickets = Vec::new();
-    while let Some((ticket, _)) = peer.session.advance(&mut bytes, used) {
+    while let Some((ticket, _)) = peer.session.advance(&mut bytes, used_buffer) {
         tickets.push(ticket);
     }
     assert_eq!(tickets.len(), 2, "64 MiB");
@@ -226,13 +226,13 @@ fn no_more_bytes_are_held_than_may_be() {
             BlockReply::Read(vec![scrubjay_core::volume::block::ReadPart::Zeros(u64::from(PAYLOAD_MAX))]),
         );
     }
-    assert_eq!(peer.session.advance(&mut bytes, used), None, "they have not been sent yet");
+    assert_eq!(peer.session.advance(&mut bytes, used_buffer), None, "they have not been sent yet");
     peer.take();
-    assert!(peer.session.advance(&mut bytes, used).is_some());
+    assert!(peer.session.advance(&mut bytes, used_buffer).is_some());
 }
 
 #[test]
-fn the_end_is_the_end() {
+fn nothing_is_answered_after_a_disconnect() {
     let mut peer = Peer::simple();
     let bytes = [request(READ, 0, 0, 1), request(DISC, 0, 0, 0), request(FLUSH, 0, 0, 0)].concat();
     assert_eq!(peer.send(&bytes), [simple(READ, 0), vec![0]].concat());
@@ -240,7 +240,7 @@ fn the_end_is_the_end() {
 }
 
 #[test]
-fn a_request_that_would_hold_too_much_waits_and_what_comes_behind_it_too() {
+fn a_request_over_the_memory_limit_waits_and_so_do_those_after_it() {
     let mut peer = Peer::with(Export::new("vol", SIZE, 512, false), TlsMode::Off);
     peer.send(&[&hello(), &go("vol")[..]].concat());
     let mut session = peer.session;
@@ -266,11 +266,11 @@ fn a_request_that_would_hold_too_much_waits_and_what_comes_behind_it_too() {
 }
 
 #[test]
-fn however_little_of_a_block_is_read_all_of_it_is_held() {
+fn a_read_of_one_byte_is_charged_for_its_whole_block() {
     let mut peer = Peer::structured();
     peer.session.set_limit(100_000);
     let bytes = [request(READ, 0, 5, 1), request(READ, 0, 65536, 1)].concat();
     let mut bytes = &bytes[..];
-    assert!(peer.session.advance(&mut bytes, used).is_some());
-    assert!(peer.session.advance(&mut bytes, used).is_none() && peer.session.is_held());
+    assert!(peer.session.advance(&mut bytes, used_buffer).is_some());
+    assert!(peer.session.advance(&mut bytes, used_buffer).is_none() && peer.session.is_held());
 }
