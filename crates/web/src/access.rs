@@ -35,7 +35,7 @@ pub struct PageAccess {
     /// Names of this page, in lower case, without a port.
     names: Vec<String>,
     /// Links from before this time are refused, because it is not known which of them were used. In seconds since 1970.
-    since: u64,
+    links_since: u64,
     /// Used links: when each expires, and its mark.
     used: Mutex<Vec<(u64, String)>>,
 }
@@ -61,12 +61,12 @@ impl PageAccess {
     pub fn new(key: Option<&str>, names: &[String]) -> PageAccess {
         let key = key.map(|key| hmac::Key::new(hmac::HMAC_SHA256, key.as_bytes()));
         let names = names.iter().map(|name| name.to_ascii_lowercase()).collect();
-        PageAccess { key, names, since: 0, used: Mutex::default() }
+        PageAccess { key, names, links_since: 0, used: Mutex::default() }
     }
 
     /// Refuses links from before this time, the start of the process.
     pub fn since(self, now: u64) -> PageAccess {
-        PageAccess { since: now, ..self }
+        PageAccess { links_since: now, ..self }
     }
 
     /// Is there a key, so that a client may act?
@@ -76,13 +76,13 @@ impl PageAccess {
 
     /// Is this a name of the page? A name that a foreign name server directs here (DNS rebinding) is not. An address
     /// is, because no name server is involved.
-    pub fn is_ours(&self, host: &str) -> bool {
+    pub fn is_own_name(&self, host: &str) -> bool {
         let host = host.to_ascii_lowercase();
         if let Some((inside, _)) = host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
             return inside.parse::<std::net::Ipv6Addr>().is_ok();
         }
         let name = host.rsplit_once(':').map_or(host.as_str(), |(name, _)| name);
-        name == "localhost" || name.parse::<IpAddr>().is_ok() || self.names.iter().any(|ours| ours == name)
+        name == "localhost" || name.parse::<IpAddr>().is_ok() || self.names.iter().any(|own| own == name)
     }
 
     /// The path of a link that opens a session, once, within [`LINK_TIME`] from `now` on.
@@ -111,7 +111,7 @@ impl PageAccess {
             return None;
         }
         let until = until.parse::<u64>().ok()?;
-        let is_in_time = (now..=now + LINK_TIME).contains(&until) && until >= self.since + LINK_TIME;
+        let is_in_time = (now..=now + LINK_TIME).contains(&until) && until >= self.links_since + LINK_TIME;
         if !is_in_time || !self.use_up(until, mark, now) {
             return None;
         }
@@ -150,14 +150,14 @@ impl PageAccess {
         Some(PageSession { form_mark: self.mark("form", mark)? })
     }
 
-    fn mark(&self, purpose: &str, of: &str) -> Option<String> {
-        Some(hex(hmac::sign(self.key.as_ref()?, format!("{purpose}:{of}").as_bytes()).as_ref()))
+    fn mark(&self, purpose: &str, content: &str) -> Option<String> {
+        Some(hex(hmac::sign(self.key.as_ref()?, format!("{purpose}:{content}").as_bytes()).as_ref()))
     }
 
     /// Compares a mark in constant time.
-    fn is_mark(&self, purpose: &str, of: &str, mark: &str) -> bool {
+    fn is_mark(&self, purpose: &str, content: &str, mark: &str) -> bool {
         let Some((key, bytes)) = self.key.as_ref().zip(unhex(mark)) else { return false };
-        hmac::verify(key, format!("{purpose}:{of}").as_bytes(), &bytes).is_ok()
+        hmac::verify(key, format!("{purpose}:{content}").as_bytes(), &bytes).is_ok()
     }
 }
 
@@ -165,8 +165,9 @@ impl PageSession {
     /// Was the form with this mark made for this session?
     pub fn is_form(&self, mark: Option<&str>) -> bool {
         mark.is_some_and(|mark| {
-            let (one, other) = (mark.as_bytes(), self.form_mark.as_bytes());
-            one.len() == other.len() && one.iter().zip(other).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0
+            let (given, expected) = (mark.as_bytes(), self.form_mark.as_bytes());
+            given.len() == expected.len()
+                && given.iter().zip(expected).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0
         })
     }
 }
@@ -242,9 +243,9 @@ mod tests {
         assert!(follow(&access, &other, NOW + 2).is_some(), "another one of the same second is another one");
         let changed = other.replacen("once=", "once=0", 1);
         assert!(follow(&access, &changed, NOW + 2).is_none());
-        let again = self::access().since(NOW + 3);
-        assert!(follow(&again, &link, NOW + 4).is_none(), "nobody knows there that it was used");
-        assert!(follow(&again, &again.link(NOW + 3).unwrap(), NOW + 4).is_some());
+        let restarted = self::access().since(NOW + 3);
+        assert!(follow(&restarted, &link, NOW + 4).is_none(), "nobody knows there that it was used");
+        assert!(follow(&restarted, &restarted.link(NOW + 3).unwrap(), NOW + 4).is_some());
         for _ in 0..USED_MAX + 5 {
             let _ = cookie(&access, NOW + 5);
         }
@@ -253,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_changed_is_no_mark() {
+    fn changed_cookies_and_foreign_marks_open_no_session() {
         let access = access();
         let cookie = cookie(&access, NOW).unwrap();
         for (from, to) in [("=1", "=2"), (".", ".0"), (".", ""), (".", ".é")] {
@@ -268,23 +269,26 @@ mod tests {
     }
 
     #[test]
-    fn only_our_names_are_ours() {
+    fn only_names_of_the_page_and_addresses_are_accepted() {
         let access = access();
         for host in ["localhost", "LOCALHOST:8600", "127.0.0.1:8600", "[::1]:8600", "192.168.1.2", "nas1:8600", "Nas1"]
         {
-            assert!(access.is_ours(host), "{host}");
+            assert!(access.is_own_name(host), "{host}");
         }
         for host in ["evil.example", "localhost.evil.example", "nas1.evil.example:8600", "", "[evil]", "127.0.0.1.evil"]
         {
-            assert!(!access.is_ours(host), "{host}");
+            assert!(!access.is_own_name(host), "{host}");
         }
     }
 
     #[test]
     fn no_key_is_made_twice() {
-        let (one, other) = (new_key().unwrap(), new_key().unwrap());
+        let (first, second) = (new_key().unwrap(), new_key().unwrap());
         assert!(
-            is_key(&one) && one != other && !is_key(&one[1..]) && !is_key(&one.replace(char::is_alphanumeric, "x"))
+            is_key(&first)
+                && first != second
+                && !is_key(&first[1..])
+                && !is_key(&first.replace(char::is_alphanumeric, "x"))
         );
     }
 }

@@ -11,13 +11,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// The interval of requests to the daemon while the page has visitors.
-const EVERY: Duration = Duration::from_secs(4);
+const POLL_INTERVAL: Duration = Duration::from_secs(4);
 /// The interval while it has none.
-const EVERY_UNSEEN: Duration = Duration::from_secs(60);
+const POLL_INTERVAL_UNSEEN: Duration = Duration::from_secs(60);
 /// How long a visitor counts after a request.
 const INTEREST: Duration = Duration::from_secs(90);
 /// The interval of requests for the past, which changes slowly.
-const PAST_EVERY: Duration = Duration::from_secs(60);
+const PAST_INTERVAL: Duration = Duration::from_secs(60);
 /// The age of a picture from which on a new one is requested before it is shown.
 const STALE: Duration = Duration::from_secs(10);
 /// The age in seconds from which on a picture is not shown as the present state: the asking thread hangs.
@@ -33,8 +33,8 @@ pub type AskWatch = Box<dyn Fn(&WatchRequest) -> Result<WatchAnswer, String> + S
 /// Asks the daemon at this socket.
 pub fn over(socket: PathBuf) -> AskWatch {
     Box::new(move |request| {
-        let asked = WatchClient::connect(&socket).and_then(|mut client| client.ask(request));
-        asked.map_err(|error| match error {
+        let answer = WatchClient::connect(&socket).and_then(|mut client| client.ask(request));
+        answer.map_err(|error| match error {
             WatchClientError::Permission(path) => {
                 format!(
                     "{}: this process may not ask the watch: it must run as root, or in the group scrubjay-page",
@@ -49,18 +49,18 @@ pub fn over(socket: PathBuf) -> AskWatch {
 /// Answers requests from a recording; actions are refused.
 fn recorded(status: WatchDocument, past: PastDocument) -> AskWatch {
     Box::new(move |request| {
-        let of = |disk: Option<&str>| {
+        let past_of = |disk: Option<&str>| {
             let mut past = past.clone();
-            past.disks.retain(|one| disk.is_none_or(|disk| one.key == disk));
+            past.disks.retain(|entry| disk.is_none_or(|disk| entry.key == disk));
             if disk.is_none() {
-                past.disks.iter_mut().for_each(|one| one.detail = None);
+                past.disks.iter_mut().for_each(|entry| entry.detail = None);
             }
             WatchAnswer::Past(Box::new(past))
         };
         Ok(match request {
             WatchRequest::Status => WatchAnswer::Status(Box::new(status.clone())),
-            WatchRequest::Past { .. } => of(None),
-            WatchRequest::PastOfDisk { disk, .. } => of(Some(disk)),
+            WatchRequest::Past { .. } => past_of(None),
+            WatchRequest::PastOfDisk { disk, .. } => past_of(Some(disk)),
             _ => WatchAnswer::Refused { why: "this is a recording: nothing can be done to it".to_owned() },
         })
     })
@@ -120,10 +120,10 @@ impl SeenPicture {
 
 #[derive(Debug, Default)]
 struct FeedState {
-    seen: SeenPicture,
-    past_at: Option<Instant>,
-    wanted: Option<Instant>,
-    is_hurried: bool,
+    picture: SeenPicture,
+    past_read_at: Option<Instant>,
+    requested_at: Option<Instant>,
+    is_requested: bool,
 }
 
 /// The picture for the pages, and the function that asks for it.
@@ -131,21 +131,21 @@ pub struct PictureFeed {
     ask: AskWatch,
     state: Mutex<FeedState>,
     changed: Condvar,
-    hurry: Condvar,
+    requested: Condvar,
 }
 
 impl PictureFeed {
     /// A feed of the answers of `ask`. It asks when a picture is requested, or from [`PictureFeed::keep_up`] on.
     pub fn new(ask: AskWatch) -> Arc<PictureFeed> {
-        Arc::new(PictureFeed { ask, state: Mutex::default(), changed: Condvar::new(), hurry: Condvar::new() })
+        Arc::new(PictureFeed { ask, state: Mutex::default(), changed: Condvar::new(), requested: Condvar::new() })
     }
 
     /// A feed of a recording, which is marked as such everywhere.
     pub fn of_recording(status: WatchDocument, past: PastDocument) -> Arc<PictureFeed> {
         let state =
-            FeedState { seen: SeenPicture { is_recording: true, ..SeenPicture::default() }, ..FeedState::default() };
+            FeedState { picture: SeenPicture { is_recording: true, ..SeenPicture::default() }, ..FeedState::default() };
         let ask = recorded(status, past);
-        Arc::new(PictureFeed { ask, state: Mutex::new(state), changed: Condvar::new(), hurry: Condvar::new() })
+        Arc::new(PictureFeed { ask, state: Mutex::new(state), changed: Condvar::new(), requested: Condvar::new() })
     }
 
     /// Starts a thread that asks from now on.
@@ -158,10 +158,10 @@ impl PictureFeed {
             loop {
                 feed.look();
                 let state = feed.state.lock().unwrap_or_else(PoisonError::into_inner);
-                let is_seen = state.wanted.is_some_and(|at| at.elapsed() < INTEREST);
-                let wait = if is_seen { EVERY } else { EVERY_UNSEEN };
-                let waited = feed.hurry.wait_timeout_while(state, wait, |state| !state.is_hurried);
-                waited.unwrap_or_else(PoisonError::into_inner).0.is_hurried = false;
+                let has_visitors = state.requested_at.is_some_and(|at| at.elapsed() < INTEREST);
+                let wait = if has_visitors { POLL_INTERVAL } else { POLL_INTERVAL_UNSEEN };
+                let waited = feed.requested.wait_timeout_while(state, wait, |state| !state.is_requested);
+                waited.unwrap_or_else(PoisonError::into_inner).0.is_requested = false;
             }
         })?;
         Ok(())
@@ -170,27 +170,27 @@ impl PictureFeed {
     /// The present picture; if it is old, a newer one is requested first.
     pub fn latest(&self) -> SeenPicture {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = state.wanted.replace(Instant::now());
-        let is_old = state.seen.answered.is_none_or(|at| at.elapsed() > STALE);
+        let before = state.requested_at.replace(Instant::now());
+        let is_old = state.picture.answered.is_none_or(|at| at.elapsed() > STALE);
         // If the daemon does not answer, requests do not wait again and again.
-        let has_tried = state.seen.trouble.is_some() && before.is_some_and(|at| at.elapsed() < STALE);
+        let has_tried = state.picture.trouble.is_some() && before.is_some_and(|at| at.elapsed() < STALE);
         if is_old && !has_tried {
-            state.is_hurried = true;
-            self.hurry.notify_one();
-            let was = state.seen.answered;
-            let is_same = |state: &mut FeedState| state.seen.answered == was && state.is_hurried;
+            state.is_requested = true;
+            self.requested.notify_one();
+            let answered = state.picture.answered;
+            let is_same = |state: &mut FeedState| state.picture.answered == answered && state.is_requested;
             let waited = self.changed.wait_timeout_while(state, FRESHEN_MAX, is_same);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
-        state.seen.clone()
+        state.picture.clone()
     }
 
     /// Waits until there is a picture newer than this number, for `wait` at most. Returns its number.
     pub fn newer(&self, number: u64, wait: Duration) -> u64 {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.wanted = Some(Instant::now());
-        let waited = self.changed.wait_timeout_while(state, wait, |state| state.seen.number <= number);
-        waited.unwrap_or_else(PoisonError::into_inner).0.seen.number
+        state.requested_at = Some(Instant::now());
+        let waited = self.changed.wait_timeout_while(state, wait, |state| state.picture.number <= number);
+        waited.unwrap_or_else(PoisonError::into_inner).0.picture.number
     }
 
     /// Sends a request of one visitor; after an action a new picture is needed.
@@ -199,8 +199,8 @@ impl PictureFeed {
     /// The daemon does not answer, or refuses; the text says why.
     pub fn ask(&self, request: &WatchRequest) -> Result<WatchAnswer, String> {
         let answer = match (self.ask)(request)? {
-            WatchAnswer::Refused { why } => return Err(shown(&why)),
-            WatchAnswer::Done { said } => WatchAnswer::Done { said: shown(&said) },
+            WatchAnswer::Refused { why } => return Err(printable(&why)),
+            WatchAnswer::Done { said } => WatchAnswer::Done { said: printable(&said) },
             answer => answer,
         };
         if !matches!(request, WatchRequest::PastOfDisk { .. } | WatchRequest::Past { .. } | WatchRequest::Status) {
@@ -225,11 +225,14 @@ impl PictureFeed {
         let status = match self.ask(&WatchRequest::Status) {
             Ok(WatchAnswer::Status(status)) => Ok(cleaned(&*status)),
             Ok(_) => Err("the watch answered something else: is it another version?".to_owned()),
-            Err(why) => Err(shown(&why)),
+            Err(why) => Err(printable(&why)),
         };
         let (is_past_old, since) = {
             let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-            (state.past_at.is_none_or(|at| at.elapsed() > PAST_EVERY), status.as_ref().map(|status| status.time))
+            (
+                state.past_read_at.is_none_or(|at| at.elapsed() > PAST_INTERVAL),
+                status.as_ref().map(|status| status.time),
+            )
         };
         let past = match since {
             Ok(now) if is_past_old => {
@@ -246,38 +249,38 @@ impl PictureFeed {
             _ => None,
         };
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut is_other = false;
+        let mut is_changed = false;
         match status {
             Ok(status) => {
                 // The time alone is no change.
-                let mut before = state.seen.status.as_deref().cloned().unwrap_or_default();
+                let mut before = state.picture.status.as_deref().cloned().unwrap_or_default();
                 before.time = status.time;
-                is_other |= before != status || state.seen.trouble.is_some();
-                state.seen.status = Some(Arc::new(status));
-                state.seen.trouble = None;
-                state.seen.answered = Some(Instant::now());
+                is_changed |= before != status || state.picture.trouble.is_some();
+                state.picture.status = Some(Arc::new(status));
+                state.picture.trouble = None;
+                state.picture.answered = Some(Instant::now());
             }
             Err(why) => {
-                is_other |= state.seen.trouble.as_ref() != Some(&why);
-                state.seen.trouble = Some(why);
+                is_changed |= state.picture.trouble.as_ref() != Some(&why);
+                state.picture.trouble = Some(why);
             }
         }
         match past {
             Some(Ok(past)) => {
-                is_other |= state.seen.past.as_deref() != Some(&past) || state.seen.past_trouble.is_some();
-                (state.seen.past, state.seen.past_trouble) = (Some(Arc::new(past)), None);
-                state.past_at = Some(Instant::now());
+                is_changed |= state.picture.past.as_deref() != Some(&past) || state.picture.past_trouble.is_some();
+                (state.picture.past, state.picture.past_trouble) = (Some(Arc::new(past)), None);
+                state.past_read_at = Some(Instant::now());
             }
             // A past that cannot be read now is dropped: beside a new status it would be taken for new. The next look
             // asks again.
             Some(Err(why)) => {
-                is_other |= state.seen.past_trouble.as_ref() != Some(&why);
-                (state.seen.past, state.seen.past_trouble, state.past_at) = (None, Some(why), None);
+                is_changed |= state.picture.past_trouble.as_ref() != Some(&why);
+                (state.picture.past, state.picture.past_trouble, state.past_read_at) = (None, Some(why), None);
             }
             None => {}
         }
-        state.seen.number += u64::from(is_other);
-        state.is_hurried = false;
+        state.picture.number += u64::from(is_changed);
+        state.is_requested = false;
         drop(state);
         self.changed.notify_all();
     }
@@ -285,7 +288,7 @@ impl PictureFeed {
 
 /// Removes control characters from texts that disks or others chose: they must not control a terminal or reverse a line
 /// anywhere.
-fn shown(text: &str) -> String {
+fn printable(text: &str) -> String {
     scrubjay_jobs::control::told::shown(text).into_owned()
 }
 
@@ -293,7 +296,7 @@ fn shown(text: &str) -> String {
 pub fn cleaned<T: Serialize + DeserializeOwned + Default>(document: &T) -> T {
     fn clean(value: &mut serde_json::Value) {
         match value {
-            serde_json::Value::String(text) => *text = shown(text),
+            serde_json::Value::String(text) => *text = printable(text),
             serde_json::Value::Array(values) => values.iter_mut().for_each(clean),
             serde_json::Value::Object(fields) => fields.values_mut().for_each(clean),
             _ => {}
@@ -314,7 +317,7 @@ mod tests {
     use scrubjay_jobs::control::past::{DiskPast, DriveSays};
 
     #[test]
-    fn what_others_wrote_is_made_harmless_before_anybody_sees_it() {
+    fn control_characters_in_the_status_are_escaped_before_it_is_shown() {
         let status = WatchDocument { host: "a\u{1b}[31m\u{202e}b".into(), ..WatchDocument::default() };
         let feed = PictureFeed::of_recording(status, PastDocument::default());
         feed.look();
@@ -328,29 +331,29 @@ mod tests {
             let answers = recorded(status(is_blind), PastDocument::default());
             let feed = PictureFeed::new(answers); // as if a watch had answered
             feed.look();
-            let seen = feed.latest();
-            assert_eq!(seen.is_fresh(), !is_blind);
-            assert!(crate::metrics::of(&seen).contains(&format!("scrubjay_watch_up {}\n", u8::from(!is_blind))));
+            let picture = feed.latest();
+            assert_eq!(picture.is_fresh(), !is_blind);
+            assert!(crate::metrics::of(&picture).contains(&format!("scrubjay_watch_up {}\n", u8::from(!is_blind))));
         }
     }
 
     #[test]
-    fn a_recording_is_never_of_now() {
+    fn a_recording_is_never_fresh() {
         let light = |colour: &str| LightEntry { name: "Disks".into(), colour: colour.into(), words: "all".into() };
         let status = WatchDocument { lights: vec![light("green")], ..WatchDocument::default() };
         let feed = PictureFeed::of_recording(status, PastDocument::default());
         feed.look();
-        let seen = feed.latest();
-        assert_eq!((seen.is_fresh(), seen.time()), (false, PictureTime::Recorded));
-        let metrics = crate::metrics::of(&seen);
+        let picture = feed.latest();
+        assert_eq!((picture.is_fresh(), picture.time()), (false, PictureTime::Recorded));
+        let metrics = crate::metrics::of(&picture);
         assert!(metrics.contains("scrubjay_watch_up 0\n") && metrics.contains("scrubjay_recording 1\n"), "{metrics}");
     }
 
     /// A history that is newer, or damaged: the daemon runs, but refuses to read it.
     #[test]
-    fn a_history_that_is_refused_leaves_nothing_of_it_standing() {
+    fn a_refused_history_removes_the_metrics_that_came_from_it() {
         let is_refused = Arc::new(std::sync::atomic::AtomicBool::new(false));
-        let asked = Arc::clone(&is_refused);
+        let refuses = Arc::clone(&is_refused);
         let drive = DriveSays { read: 7, passed: Some(true), celsius: Some(40), ..DriveSays::default() };
         let past = PastDocument {
             disks: vec![DiskPast { key: "a".into(), drive, ..DiskPast::default() }],
@@ -358,14 +361,14 @@ mod tests {
         };
         let ask: AskWatch = Box::new(move |request| match request {
             WatchRequest::Status => Ok(WatchAnswer::Status(Box::default())),
-            _ if asked.load(std::sync::atomic::Ordering::SeqCst) => {
+            _ if refuses.load(std::sync::atomic::Ordering::SeqCst) => {
                 Ok(WatchAnswer::Refused { why: "history.db: it is of a newer Scrubjay".into() })
             }
             _ => Ok(WatchAnswer::Past(Box::new(past.clone()))),
         });
         let feed = PictureFeed::new(ask);
         let metrics = || {
-            feed.state.lock().unwrap().past_at = None; // a minute has passed
+            feed.state.lock().unwrap().past_read_at = None; // a minute has passed
             feed.look();
             crate::metrics::of(&feed.latest())
         };
@@ -383,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_gets_old_and_says_why_and_only_changes_have_numbers() {
+    fn a_picture_is_old_after_an_error_and_only_changes_get_a_new_number() {
         let answers = std::sync::atomic::AtomicU64::new(0);
         let ask: AskWatch = Box::new(move |request| match request {
             WatchRequest::Status => match answers.fetch_add(1, std::sync::atomic::Ordering::SeqCst) {

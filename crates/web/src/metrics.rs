@@ -89,13 +89,13 @@ pub fn of(picture: &SeenPicture) -> String {
     );
     let help = "Whether this is a recording (web --recorded): then nothing in it is so anywhere now.";
     text.family("recording", "gauge", help, |sample| sample(&[], f64::from(u8::from(picture.is_recording))));
-    let Some(seen) = picture.status.as_deref() else { return text.0 };
+    let Some(status) = picture.status.as_deref() else { return text.0 };
     let help = "When the watch last answered, by its clock.";
-    text.family("poll_timestamp_seconds", "gauge", help, |sample| sample(&[], seen.time as f64));
-    disks(&mut text, seen, picture.is_fresh());
-    reading(&mut text, &seen.disks);
-    arrays(&mut text, &seen.arrays, picture.is_fresh());
-    alerts(&mut text, seen, picture.is_fresh());
+    text.family("poll_timestamp_seconds", "gauge", help, |sample| sample(&[], status.time as f64));
+    disks(&mut text, status, picture.is_fresh());
+    reading(&mut text, &status.disks);
+    arrays(&mut text, &status.arrays, picture.is_fresh());
+    alerts(&mut text, status, picture.is_fresh());
     if picture.past.is_some() || picture.past_trouble.is_some() {
         let help = "Whether the history can be read: if not, nothing is said of what drives said, of passes, and of temperatures.";
         let is_up = f64::from(u8::from(picture.past_trouble.is_none()));
@@ -110,10 +110,10 @@ pub fn of(picture: &SeenPicture) -> String {
     text.0
 }
 
-fn disks(text: &mut MetricsText, seen: &WatchDocument, is_fresh: bool) {
+fn disks(text: &mut MetricsText, status: &WatchDocument, is_fresh: bool) {
     let help = "A disk; joined by its label disk, which names it for good.";
     text.family("disk_info", "gauge", help, |sample| {
-        for disk in &seen.disks {
+        for disk in &status.disks {
             let device = disk.name.as_deref().unwrap_or_default();
             let serial = disk.serial.as_deref().unwrap_or_default();
             let bay = disk.bay.as_deref().unwrap_or_default();
@@ -123,13 +123,13 @@ fn disks(text: &mut MetricsText, seen: &WatchDocument, is_fresh: bool) {
                 ("model", &disk.model),
                 ("serial", serial),
                 ("bay", bay),
-                ("host", &seen.host),
+                ("host", &status.host),
             ];
             sample(&labels, 1.0);
         }
     });
     text.family("disk_state", "gauge", "How a disk is: 1 for the word that is so. What is old is unknown.", |sample| {
-        for disk in &seen.disks {
+        for disk in &status.disks {
             let is_well = matches!(disk.health.as_str(), "ok" | "asleep");
             let health = if is_fresh || !is_well { disk.health.as_str() } else { "unknown" };
             for state in STATES {
@@ -137,7 +137,7 @@ fn disks(text: &mut MetricsText, seen: &WatchDocument, is_fresh: bool) {
             }
         }
     });
-    text.gauges("disk_size_bytes", "The size of a disk.", "disk", &seen.disks, |disk: &DiskEntry| {
+    text.gauges("disk_size_bytes", "The size of a disk.", "disk", &status.disks, |disk: &DiskEntry| {
         Some((disk.key.as_str(), disk.bytes as f64))
     });
 }
@@ -186,7 +186,7 @@ fn reading(text: &mut MetricsText, disks: &[DiskEntry]) {
 }
 
 /// Is a value written? An old picture must not state that anything is well.
-fn is_told(name: &str, value: f64, is_fresh: bool) -> bool {
+fn is_written(name: &str, value: f64, is_fresh: bool) -> bool {
     is_fresh || value == 0.0 || !matches!(name, "array_present" | "smart_passed")
 }
 
@@ -221,13 +221,13 @@ fn arrays(text: &mut MetricsText, arrays: &[ArrayEntry], is_fresh: bool) {
     ];
     for (name, help, value) in gauges {
         text.gauges(name, help, "array", arrays, |array: &ArrayEntry| {
-            let value = value(array).filter(|value| is_told(name, *value, is_fresh))?;
+            let value = value(array).filter(|value| is_written(name, *value, is_fresh))?;
             Some((array.key.as_str(), value))
         });
     }
 }
 
-fn alerts(text: &mut MetricsText, seen: &WatchDocument, is_fresh: bool) {
+fn alerts(text: &mut MetricsText, status: &WatchDocument, is_fresh: bool) {
     type OfChannel = fn(&ChannelEntry) -> Option<f64>;
     let gauges: [(&str, &str, OfChannel); 3] = [
         (
@@ -245,20 +245,20 @@ fn alerts(text: &mut MetricsText, seen: &WatchDocument, is_fresh: bool) {
         }),
     ];
     for (name, help, value) in gauges {
-        text.gauges(name, help, "channel", &seen.channels, |channel: &ChannelEntry| {
+        text.gauges(name, help, "channel", &status.channels, |channel: &ChannelEntry| {
             Some((channel.name.as_str(), value(channel)?))
         });
     }
-    let channels = seen.channels.len() as f64;
+    let channels = status.channels.len() as f64;
     text.family("alert_channels", "gauge", "Ways for messages.", |sample| sample(&[], channels));
-    let waiting = seen.messages_waiting as f64;
+    let waiting = status.messages_waiting as f64;
     text.family("alert_messages_waiting", "gauge", "Messages that no way has accepted yet.", |sample| {
         sample(&[], waiting)
     });
     let open = |urgency: &str| {
         let is_open =
             |incident: &&scrubjay_jobs::control::IncidentEntry| !incident.is_accepted && incident.urgency == urgency;
-        seen.incidents.iter().filter(is_open).count() as f64
+        status.incidents.iter().filter(is_open).count() as f64
     };
     text.family("incidents", "gauge", "Open problems that were not accepted.", |sample| {
         for urgency in ["notice", "replace", "loss"] {
@@ -299,7 +299,7 @@ fn drives(text: &mut MetricsText, disks: &[DiskPast], is_fresh: bool) {
     ];
     for (kind, name, help, value) in gauges {
         text.typed(kind, name, help, "disk", disks, |disk: &DiskPast| {
-            let value = value(disk).filter(|value| is_told(name, *value, is_fresh))?;
+            let value = value(disk).filter(|value| is_written(name, *value, is_fresh))?;
             Some((disk.key.as_str(), value))
         });
     }
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_absent_and_labels_are_escaped() {
+    fn unknown_values_are_absent_and_labels_are_escaped() {
         let text = of(&picture("ok", None));
         assert!(text.contains("scrubjay_disk_state{disk=\"a\\\"b\\\\c\",state=\"ok\"} 1\n"), "{text}");
         assert!(!text.contains("scrub_unreadable_sectors"), "not all of it was read: {text}");
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn endurance_that_is_not_used_at_all_is_a_value_and_one_that_is_not_told_is_none() {
+    fn an_endurance_of_zero_is_written_and_an_unknown_one_is_absent() {
         let of_drive = |used_percent| {
             let drive = scrubjay_jobs::control::past::DriveSays { used_percent, ..Default::default() };
             let disks = vec![DiskPast { key: "a".into(), drive, ..DiskPast::default() }];
@@ -431,17 +431,17 @@ mod tests {
             rows.push(format!("| `{name}` | {} | {help} |", labels.join(", ")));
         }
         rows.sort();
-        let told: Vec<&str> = include_str!("../../../docs/web.md")
+        let documented: Vec<&str> = include_str!("../../../docs/web.md")
             .lines()
             .skip_while(|line| !line.starts_with("| metric"))
             .skip(2)
             .take_while(|line| line.starts_with('|'))
             .collect();
-        assert_eq!(told, rows, "docs/web.md and what /metrics says");
+        assert_eq!(documented, rows, "docs/web.md and what /metrics says");
     }
 
     #[test]
-    fn what_is_old_is_unknown_and_what_was_bad_stays_so() {
+    fn an_old_picture_shows_good_disks_as_unknown_and_bad_ones_as_bad() {
         let state = |health: &str, word: &str| {
             let text = of(&picture(health, Some("gone".into())));
             text.contains(&format!("state=\"{word}\"}} 1\n"))

@@ -18,9 +18,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 /// The longest silence on an event stream.
 const PULSE: Duration = Duration::from_secs(10);
 /// Sessions whose result of an action is kept until they load a page, at most.
-const SAID_MAX: usize = 16;
+const RESULTS_MAX: usize = 16;
 /// Actions and links of one client at once, and a second.
-const ACTS: (f64, f64) = (12.0, 0.2);
+const ACTION_RATE: (f64, f64) = (12.0, 0.2);
 /// The longest pause in seconds: the same as on the command line.
 const PAUSE_MAX: u64 = 90 * 86_400;
 
@@ -28,47 +28,52 @@ const PAUSE_MAX: u64 = 90 * 86_400;
 pub struct WatchSite {
     feed: Arc<PictureFeed>,
     access: PageAccess,
-    acts: Mutex<RateLimit<HttpCaller>>,
-    said: Mutex<VecDeque<(String, String)>>,
+    action_rate: Mutex<RateLimit<HttpCaller>>,
+    action_results: Mutex<VecDeque<(String, String)>>,
 }
 
 impl WatchSite {
     /// Shows the feed's data to those whom `access` permits.
     pub fn new(feed: Arc<PictureFeed>, access: PageAccess) -> WatchSite {
-        WatchSite { feed, access, acts: Mutex::new(RateLimit::new(ACTS.0, ACTS.1)), said: Mutex::default() }
+        WatchSite {
+            feed,
+            access,
+            action_rate: Mutex::new(RateLimit::new(ACTION_RATE.0, ACTION_RATE.1)),
+            action_results: Mutex::default(),
+        }
     }
 
-    fn look(&self, request: &HttpRequest, session: Option<&PageSession>) -> HttpResponse {
+    fn show_page(&self, request: &HttpRequest, session: Option<&PageSession>) -> HttpResponse {
         let path = request.path.as_str();
         // The result of an action is shown to the person, not to a page that refreshes itself.
-        let hears = session.filter(|_| request.field("x-renew").is_none());
+        let shown_to = session.filter(|_| request.field("x-renew").is_none());
         if let Some(asset) = assets::find(path) {
             return asset.response();
         }
         match path {
-            "/" => self.front(session, hears),
+            "/" => self.front(session, shown_to),
             "/events" => HttpResponse::stream(),
             "/api/v1/summary" => self.summary(),
             "/metrics" => self.metrics(),
             _ => match path.strip_prefix("/d/") {
-                Some(name) => self.disk(name, session, hears),
+                Some(name) => self.disk(name, session, shown_to),
                 None => missing("There is no such page."),
             },
         }
     }
 
-    fn front(&self, session: Option<&PageSession>, hears: Option<&PageSession>) -> HttpResponse {
+    fn front(&self, session: Option<&PageSession>, shown_to: Option<&PageSession>) -> HttpResponse {
         let picture = self.feed.latest();
-        let Some(seen) = &picture.status else { return unknown(&picture) };
-        let said = hears.and_then(|session| self.take_said(session));
-        html(200, page::front::page(&self.view(seen, &picture, session, said.as_deref())))
+        let Some(status) = &picture.status else { return unknown(&picture) };
+        let result = shown_to.and_then(|session| self.take_result(session));
+        html(200, page::front::page(&self.view(status, &picture, session, result.as_deref())))
     }
 
-    fn disk(&self, name: &str, session: Option<&PageSession>, hears: Option<&PageSession>) -> HttpResponse {
+    fn disk(&self, name: &str, session: Option<&PageSession>, shown_to: Option<&PageSession>) -> HttpResponse {
         let picture = self.feed.latest();
-        let Some(seen) = &picture.status else { return unknown(&picture) };
-        let Some(disk) = called(seen, name) else { return missing("No disk here is called so.") };
-        let request = WatchRequest::PastOfDisk { disk: disk.key.clone(), since: seen.time.saturating_sub(PAST_SPAN) };
+        let Some(status) = &picture.status else { return unknown(&picture) };
+        let Some(disk) = find_disk(status, name) else { return missing("No disk here is called so.") };
+        let request = WatchRequest::PastOfDisk { disk: disk.key.clone(), since: status.time.saturating_sub(PAST_SPAN) };
         let past = self.feed.ask_past(&request);
         // If the daemon does not answer, its short history is as old as all other data here. If it refuses to read
         // the history, the short history is dropped.
@@ -78,21 +83,21 @@ impl WatchSite {
             }
             _ => picture.clone(),
         };
-        let said = hears.and_then(|session| self.take_said(session));
-        let view = self.view(seen, &picture, session, said.as_deref());
+        let result = shown_to.and_then(|session| self.take_result(session));
+        let view = self.view(status, &picture, session, result.as_deref());
         let past = past.as_ref().ok().and_then(|past| past.disks.first()).or_else(|| view.past_of(&disk.key));
         html(200, page::disk::page(&view, disk, past))
     }
 
     fn view<'v>(
         &self,
-        seen: &'v WatchDocument,
+        status: &'v WatchDocument,
         picture: &'v SeenPicture,
         session: Option<&'v PageSession>,
-        said: Option<&'v str>,
+        action_result: Option<&'v str>,
     ) -> PageView<'v> {
         let past = picture.past.as_deref();
-        PageView { seen, past, picture, session, has_key: self.access.has_key(), said }
+        PageView { status, past, picture, session, has_key: self.access.has_key(), action_result }
     }
 
     fn summary(&self) -> HttpResponse {
@@ -110,19 +115,19 @@ impl WatchSite {
     }
 
     /// Takes the result of this session's last action.
-    fn take_said(&self, session: &PageSession) -> Option<String> {
-        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = said.iter().position(|(of, _)| *of == session.form_mark)?;
-        said.remove(at).map(|(_, words)| words)
+    fn take_result(&self, session: &PageSession) -> Option<String> {
+        let mut results = self.action_results.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = results.iter().position(|(of, _)| *of == session.form_mark)?;
+        results.remove(at).map(|(_, words)| words)
     }
 
-    fn say(&self, session: &PageSession, words: String) {
-        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        said.retain(|(of, _)| *of != session.form_mark);
-        if said.len() >= SAID_MAX {
-            said.pop_front();
+    fn keep_result(&self, session: &PageSession, words: String) {
+        let mut results = self.action_results.lock().unwrap_or_else(PoisonError::into_inner);
+        results.retain(|(of, _)| *of != session.form_mark);
+        if results.len() >= RESULTS_MAX {
+            results.pop_front();
         }
-        said.push_back((session.form_mark.clone(), words));
+        results.push_back((session.form_mark.clone(), words));
     }
 
     /// Carries out an action for a session, if its own form asks for it.
@@ -130,48 +135,48 @@ impl WatchSite {
         let Some(session) = session else {
             return HttpResponse::plain(403, "to act here takes a link: sudo scrubjay web --print-link");
         };
-        if !session.is_form(request.filled("form")) {
+        if !session.is_form(request.form_value("form")) {
             return HttpResponse::plain(403, "this form was not made for you: load the page once more");
         }
         if request.path == "/logout" {
-            return HttpResponse::elsewhere("/").with("Set-Cookie", PageAccess::log_out());
+            return HttpResponse::redirect("/").with("Set-Cookie", PageAccess::log_out());
         }
-        let wanted = match wanted(request) {
-            Ok(wanted) => wanted,
+        let watch_request = match watch_request(request) {
+            Ok(watch_request) => watch_request,
             Err(why) => return why,
         };
-        let words = match self.feed.ask(&wanted) {
+        let words = match self.feed.ask(&watch_request) {
             Ok(WatchAnswer::Done { said }) => said,
-            Ok(_) => match wanted {
+            Ok(_) => match watch_request {
                 WatchRequest::TestAlerts => "A test goes out by every way; type the code that comes below.".to_owned(),
                 _ => "It is done.".to_owned(),
             },
             Err(why) => format!("Not done: {why}"),
         };
-        self.say(session, words);
-        HttpResponse::elsewhere(&self.back(request))
+        self.keep_result(session, words);
+        HttpResponse::redirect(&self.back(request))
     }
 
     /// The page to which a form leads back: that of an existing disk, or the front page.
     fn back(&self, request: &HttpRequest) -> String {
-        let named = request.filled("subject").filter(|_| request.filled("back") == Some("disk"));
+        let named = request.form_value("subject").filter(|_| request.form_value("back") == Some("disk"));
         let picture = self.feed.latest();
-        let disk = named.zip(picture.status.as_deref()).and_then(|(named, seen)| called(seen, named));
+        let disk = named.zip(picture.status.as_deref()).and_then(|(named, status)| find_disk(status, named));
         disk.map_or_else(|| "/".to_owned(), |disk| format!("/d/{}", encoded(&disk.key)))
     }
 
     /// Each session has its own limit, and so have clients without one: a stranger cannot use up an owner's limit.
     fn may_act_again(&self, session: Option<&PageSession>, peer: HttpPeer) -> bool {
-        let caller = session.map_or_else(|| HttpCaller::from(peer.address), known);
-        self.acts.lock().unwrap_or_else(PoisonError::into_inner).take(caller, Instant::now())
+        let caller = session.map_or_else(|| HttpCaller::from(peer.address), session_caller);
+        self.action_rate.lock().unwrap_or_else(PoisonError::into_inner).take(caller, Instant::now())
     }
 
     fn log_in(&self, request: &HttpRequest, peer: HttpPeer, now: u64) -> HttpResponse {
         if request.method != HttpMethod::Get {
             return HttpResponse::plain(405, "a link is opened, and not looked at: it is good once");
         }
-        if let Some(cookie) = self.access.log_in(|name| request.asked(name), now, peer.is_encrypted) {
-            return HttpResponse::elsewhere("/").with("Set-Cookie", cookie);
+        if let Some(cookie) = self.access.log_in(|name| request.query_value(name), now, peer.is_encrypted) {
+            return HttpResponse::redirect("/").with("Set-Cookie", cookie);
         }
         if !self.may_act_again(None, peer) {
             return too_often();
@@ -185,7 +190,7 @@ impl WatchSite {
 impl HttpSite for WatchSite {
     fn answer(&self, request: &HttpRequest, peer: HttpPeer) -> HttpResponse {
         let host = request.field("host").unwrap_or_default();
-        if !self.access.is_ours(host) {
+        if !self.access.is_own_name(host) {
             return HttpResponse::plain(421, "this page has another name: scrubjay web --name NAME");
         }
         let now = now();
@@ -215,12 +220,12 @@ impl HttpSite for WatchSite {
             return html(401, page::message("Who are you?", words, Some("sudo scrubjay web --print-link")))
                 .with("WWW-Authenticate", "Bearer");
         }
-        self.look(request, session.as_ref())
+        self.show_page(request, session.as_ref())
     }
 
     fn caller(&self, request: &HttpRequest, peer: HttpPeer) -> HttpCaller {
         match self.access.session(request.field("cookie"), now()) {
-            Some(session) => known(&session),
+            Some(session) => session_caller(&session),
             None if self.access.may_read(request.field("authorization")) => HttpCaller::Known("reader".to_owned()),
             None => HttpCaller::from(peer.address),
         }
@@ -245,7 +250,7 @@ fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
-fn known(session: &PageSession) -> HttpCaller {
+fn session_caller(session: &PageSession) -> HttpCaller {
     HttpCaller::Known(session.form_mark.clone())
 }
 
@@ -255,25 +260,25 @@ fn is_from_elsewhere(request: &HttpRequest, peer: HttpPeer) -> bool {
     let scheme = if peer.is_encrypted { "https" } else { "http" };
     let has = |name: &str| request.fields.iter().any(|(field, _)| field == name);
     // A proxy in front of this server may add encryption.
-    let is_ours = |origin: &str| origin == format!("{scheme}://{host}") || origin == format!("https://{host}");
+    let is_own_origin = |origin: &str| origin == format!("{scheme}://{host}") || origin == format!("https://{host}");
     let site = request.field("sec-fetch-site");
     // A browser that may not state the origin sends `null` for its own page's, and still states that it is the same origin.
-    let is_same = |origin: &str| is_ours(origin) || origin == "null" && site == Some("same-origin");
+    let is_same = |origin: &str| is_own_origin(origin) || origin == "null" && site == Some("same-origin");
     let is_other_origin = has("origin") && !request.field("origin").is_some_and(is_same);
     let is_other_site = has("sec-fetch-site") && !matches!(site, Some("same-origin" | "none"));
     is_other_origin || is_other_site
 }
 
 /// The request of a form.
-fn wanted(request: &HttpRequest) -> Result<WatchRequest, HttpResponse> {
-    let lacks = |what: &str| HttpResponse::plain(400, &format!("the form lacks {what}"));
+fn watch_request(request: &HttpRequest) -> Result<WatchRequest, HttpResponse> {
+    let lacks = |field: &str| HttpResponse::plain(400, &format!("the form lacks {field}"));
     let subject = || {
-        let subject = request.filled("subject").filter(|subject| !subject.is_empty());
+        let subject = request.form_value("subject").filter(|subject| !subject.is_empty());
         subject.map(str::to_owned).ok_or_else(|| lacks("a subject"))
     };
     Ok(match request.path.as_str() {
         "/do/pause" => {
-            let seconds = request.filled("seconds").and_then(|text| text.parse().ok());
+            let seconds = request.form_value("seconds").and_then(|text| text.parse().ok());
             let seconds = seconds.filter(|seconds| (1..=PAUSE_MAX).contains(seconds)).ok_or_else(|| lacks("a time"))?;
             WatchRequest::Pause { seconds }
         }
@@ -282,7 +287,7 @@ fn wanted(request: &HttpRequest) -> Result<WatchRequest, HttpResponse> {
         "/do/accept" => WatchRequest::Accept { subject: subject()? },
         "/do/scrub-now" => WatchRequest::ScrubNow { subject: subject()? },
         "/do/confirm" => {
-            let code = request.filled("code").map(str::trim).filter(|code| code.len() == 6);
+            let code = request.form_value("code").map(str::trim).filter(|code| code.len() == 6);
             WatchRequest::Confirm { code: code.ok_or_else(|| lacks("a code of six digits"))?.to_owned() }
         }
         _ => return Err(missing("Nothing can be done there.")),
@@ -290,8 +295,8 @@ fn wanted(request: &HttpRequest) -> Result<WatchRequest, HttpResponse> {
 }
 
 /// Finds a disk by identity, serial number, or the kernel's name.
-fn called<'s>(seen: &'s WatchDocument, name: &str) -> Option<&'s DiskEntry> {
-    let by = |is: &dyn Fn(&DiskEntry) -> bool| seen.disks.iter().find(|disk| is(disk));
+fn find_disk<'s>(status: &'s WatchDocument, name: &str) -> Option<&'s DiskEntry> {
+    let by = |is: &dyn Fn(&DiskEntry) -> bool| status.disks.iter().find(|disk| is(disk));
     by(&|disk| disk.key == name)
         .or_else(|| by(&|disk| disk.serial.as_deref() == Some(name)))
         .or_else(|| by(&|disk| disk.name.as_deref() == Some(name)))

@@ -84,56 +84,56 @@ struct AlertSummary {
 impl PageSummary {
     /// The summary of a picture.
     pub fn of(picture: &SeenPicture) -> PageSummary {
-        let Some(seen) = picture.status.as_deref() else {
+        let Some(status) = picture.status.as_deref() else {
             let text = picture.trouble.clone().unwrap_or_else(|| "the watch has not answered yet".to_owned());
             return PageSummary { schema: 1, verdict: "unknown".to_owned(), text, ..PageSummary::default() };
         };
         let is_fresh = picture.is_fresh();
         PageSummary {
             schema: 1,
-            host: seen.host.clone(),
-            time: Some(seen.time),
+            host: status.host.clone(),
+            time: Some(status.time),
             is_fresh,
             is_recording: picture.is_recording,
-            verdict: if is_fresh { verdict(seen) } else { "unknown".to_owned() },
+            verdict: if is_fresh { verdict(status) } else { "unknown".to_owned() },
             text: match &picture.trouble {
-                _ if picture.is_recording => format!("A recording of {}: {}", date(seen.time), seen.sentence),
+                _ if picture.is_recording => format!("A recording of {}: {}", date(status.time), status.sentence),
                 Some(why) => format!("This is old: {why}"),
-                None if seen.is_blind => seen.sentence.clone(),
+                None if status.is_blind => status.sentence.clone(),
                 None if !is_fresh => "This is old: the watch does not answer in time".to_owned(),
-                None => seen.sentence.clone(),
+                None => status.sentence.clone(),
             },
-            problems: problems(seen),
-            lights: lights(seen, is_fresh),
-            disks: disks(&seen.disks, is_fresh),
-            arrays: arrays(seen, is_fresh),
-            scrub: scrub(seen, is_fresh),
-            alerts: alerts(seen),
+            problems: problems(status),
+            lights: lights(status, is_fresh),
+            disks: disks(&status.disks, is_fresh),
+            arrays: arrays(status, is_fresh),
+            scrub: scrub(status, is_fresh),
+            alerts: alerts(status),
             data_age_s: Some(picture.age()),
         }
     }
 }
 
-fn problems(seen: &WatchDocument) -> ProblemCounts {
+fn problems(status: &WatchDocument) -> ProblemCounts {
     let is_open = |urgency: &str| {
-        seen.incidents.iter().filter(|incident| !incident.is_accepted && incident.urgency == urgency).count()
+        status.incidents.iter().filter(|incident| !incident.is_accepted && incident.urgency == urgency).count()
     };
     ProblemCounts { notice: is_open("notice"), replace: is_open("replace"), loss: is_open("loss") }
 }
 
 /// The verdict. Arrays and alerts count, too: disks that are well do not make all well.
-fn verdict(seen: &WatchDocument) -> String {
-    let open = problems(seen);
-    let is_bad = open.replace + open.loss > 0 || seen.lights.iter().any(|light| light.colour == "red");
-    match seen.verdict.as_str() {
+fn verdict(status: &WatchDocument) -> String {
+    let open = problems(status);
+    let is_bad = open.replace + open.loss > 0 || status.lights.iter().any(|light| light.colour == "red");
+    match status.verdict.as_str() {
         "ok" | "asleep" | "none" if is_bad => "problem".to_owned(),
         word => word.to_owned(),
     }
 }
 
-fn lights(seen: &WatchDocument, is_fresh: bool) -> BTreeMap<String, String> {
+fn lights(status: &WatchDocument, is_fresh: bool) -> BTreeMap<String, String> {
     let colour = |colour: &str| if is_fresh || colour != "green" { colour } else { "grey" }.to_owned();
-    seen.lights.iter().map(|light| (light.name.clone(), colour(&light.colour))).collect()
+    status.lights.iter().map(|light| (light.name.clone(), colour(&light.colour))).collect()
 }
 
 /// The counts of disks by state; in an old picture good states are unknown.
@@ -152,20 +152,23 @@ fn disks(disks: &[DiskEntry], is_fresh: bool) -> StateCounts {
     }
 }
 
-fn arrays(seen: &WatchDocument, is_fresh: bool) -> ArrayCounts {
+fn arrays(status: &WatchDocument, is_fresh: bool) -> ArrayCounts {
     let is_whole = |left: i64, all: u64| left >= i64::try_from(all).unwrap_or(i64::MAX);
-    let healthy =
-        seen.arrays.iter().filter(|array| array.is_there && is_whole(array.redundancy_left, array.redundancy)).count();
-    let degraded = seen.arrays.len() - healthy;
+    let healthy = status
+        .arrays
+        .iter()
+        .filter(|array| array.is_there && is_whole(array.redundancy_left, array.redundancy))
+        .count();
+    let degraded = status.arrays.len() - healthy;
     match is_fresh {
         true => ArrayCounts { healthy, degraded, unknown: 0 },
         false => ArrayCounts { healthy: 0, degraded, unknown: healthy },
     }
 }
 
-fn scrub(seen: &WatchDocument, is_fresh: bool) -> ScrubSummary {
-    let disks = seen.disks.iter().filter(|disk| disk.name.is_some()).map(|disk| &disk.reading);
-    let arrays = seen.arrays.iter().filter(|array| array.is_there).filter_map(|array| array.check.as_ref());
+fn scrub(status: &WatchDocument, is_fresh: bool) -> ScrubSummary {
+    let disks = status.disks.iter().filter(|disk| disk.name.is_some()).map(|disk| &disk.reading);
+    let arrays = status.arrays.iter().filter(|array| array.is_there).filter_map(|array| array.check.as_ref());
     let all: Vec<&ReadingEntry> = disks.chain(arrays).collect();
     let is_running = |reading: &&&ReadingEntry| is_fresh && matches!(reading.activity.as_str(), "reading" | "waiting");
     let running: Vec<&&ReadingEntry> = all.iter().filter(is_running).collect();
@@ -180,10 +183,10 @@ fn scrub(seen: &WatchDocument, is_fresh: bool) -> ScrubSummary {
     }
 }
 
-fn alerts(seen: &WatchDocument) -> AlertSummary {
-    let failing = seen.channels.iter().find(|channel| channel.failing_since.is_some());
+fn alerts(status: &WatchDocument) -> AlertSummary {
+    let failing = status.channels.iter().find(|channel| channel.failing_since.is_some());
     AlertSummary {
-        proven: seen.channels.iter().filter_map(|channel| channel.proven).max(),
+        proven: status.channels.iter().filter_map(|channel| channel.proven).max(),
         last_error: failing.map(|channel| match &channel.last {
             Some(last) if !last.is_accepted => format!("{}: {}", channel.name, last.said),
             _ => format!("{}: nothing is accepted", channel.name),
@@ -218,7 +221,7 @@ mod tests {
 
     /// Programs that read the summary rely on each of these fields.
     #[test]
-    fn the_schema_is_what_was_promised() {
+    fn the_summary_has_exactly_the_promised_fields() {
         let json = serde_json::to_value(PageSummary::of(&picture(None))).unwrap();
         let expected = serde_json::json!({
             "schema": 1, "host": "", "time": 0, "is_fresh": true, "is_recording": false, "verdict": "watch", "text": "1 problem: x",
@@ -232,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn disks_that_are_well_do_not_make_all_well() {
+    fn good_disks_do_not_hide_other_problems() {
         let light =
             |colour: &str| LightEntry { name: "Redundancy".into(), colour: colour.into(), words: String::new() };
         let incident = |urgency: &str| {
@@ -253,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recording_is_called_one_and_says_of_nothing_that_it_is_well() {
+    fn a_recording_is_marked_as_one_and_reports_nothing_as_good() {
         let json = serde_json::to_value(PageSummary::of(&SeenPicture { is_recording: true, ..picture(None) })).unwrap();
         assert_eq!((&json["is_recording"], &json["is_fresh"]), (&true.into(), &false.into()));
         assert_eq!((&json["verdict"], &json["disks"]["ok"]), (&"unknown".into(), &0.into()));
@@ -261,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_old_is_not_well() {
+    fn an_old_picture_reports_nothing_as_good() {
         let json = serde_json::to_value(PageSummary::of(&picture(Some("not running")))).unwrap();
         assert_eq!(
             (&json["verdict"], &json["disks"]["ok"], &json["disks"]["unknown"]),

@@ -49,7 +49,7 @@ impl OpenConnections {
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         let (next, open) = &mut *slots;
         if open.len() >= CONNECTIONS_MAX {
-            let number = who_makes_room(open, from, Instant::now())?;
+            let number = connection_to_close(open, from, Instant::now())?;
             hang_up(open, number);
         }
         *next += 1;
@@ -93,24 +93,25 @@ impl OpenConnections {
 
 /// The number of the connection that makes room for a new one from `from`. `None`: `from` has the most connections, and
 /// all of them take their answers in time.
-fn who_makes_room(open: &[Slot], from: IpAddr, now: Instant) -> Option<u64> {
+fn connection_to_close(open: &[Slot], from: IpAddr, now: Instant) -> Option<u64> {
     let mut counts: HashMap<IpAddr, usize> = HashMap::new();
     open.iter().for_each(|slot| *counts.entry(slot.from).or_default() += 1);
     let most = counts.values().copied().max()?;
-    let is_own = counts.get(&from) == Some(&most);
+    let is_own_network = counts.get(&from) == Some(&most);
     // If `from` has the most connections, the new one makes no room at the expense of other networks.
-    let of_most = open.iter().filter(|slot| if is_own { slot.from == from } else { counts[&slot.from] == most });
+    let candidates =
+        open.iter().filter(|slot| if is_own_network { slot.from == from } else { counts[&slot.from] == most });
     let order = |slot: &&Slot| match slot.state {
         ConnectionState::Waits(since) => (0, since),
         ConnectionState::Answered(since) => (1, since),
         ConnectionState::Streams(since) => (2, since),
     };
-    let is_to_go = |slot: &&Slot| match slot.state {
-        ConnectionState::Answered(since) => !is_own || now.saturating_duration_since(since) >= SOON,
+    let is_closable = |slot: &&Slot| match slot.state {
+        ConnectionState::Answered(since) => !is_own_network || now.saturating_duration_since(since) >= SOON,
         ConnectionState::Waits(_) => true,
-        ConnectionState::Streams(_) => !is_own,
+        ConnectionState::Streams(_) => !is_own_network,
     };
-    of_most.filter(is_to_go).min_by_key(order).map(|slot| slot.number)
+    candidates.filter(is_closable).min_by_key(order).map(|slot| slot.number)
 }
 
 /// Closes a connection: its thread will find its stream at an end.
@@ -134,7 +135,7 @@ mod tests {
     }
 
     /// Opens as many connections from there as are allowed.
-    fn full(open: &OpenConnections, from: IpAddr) -> (TcpListener, Vec<(TcpStream, TcpStream, u64)>) {
+    fn fill(open: &OpenConnections, from: IpAddr) -> (TcpListener, Vec<(TcpStream, TcpStream, u64)>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let clients = (0..CONNECTIONS_MAX).map(|_| {
@@ -147,54 +148,54 @@ mod tests {
         (listener, clients)
     }
 
-    fn come(open: &OpenConnections, listener: &TcpListener, from: IpAddr) -> Option<u64> {
+    fn connect(open: &OpenConnections, listener: &TcpListener, from: IpAddr) -> Option<u64> {
         let _client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         open.enter(&listener.accept().unwrap().0, from)
     }
 
     #[test]
-    fn the_one_that_waits_longest_makes_room_and_who_is_answered_stays() {
+    fn the_connection_that_waits_longest_is_closed_and_answered_ones_stay() {
         let open = OpenConnections::default();
-        let (listener, mut clients) = full(&open, home());
+        let (listener, mut clients) = fill(&open, home());
         open.is_answered(clients[0].2, true);
-        assert!(come(&open, &listener, home()).is_some());
+        assert!(connect(&open, &listener, home()).is_some());
         assert_eq!(clients[1].0.read(&mut [0; 8]).unwrap(), 0, "the second client is hung up on");
-        let all = |state| open.slots.lock().unwrap().1.iter_mut().for_each(|slot| slot.state = state);
-        all(ConnectionState::Answered(Instant::now() + Duration::from_secs(600)));
-        assert!(come(&open, &listener, home()).is_none(), "all are being answered");
+        let set_all = |state| open.slots.lock().unwrap().1.iter_mut().for_each(|slot| slot.state = state);
+        set_all(ConnectionState::Answered(Instant::now() + Duration::from_secs(600)));
+        assert!(connect(&open, &listener, home()).is_none(), "all are being answered");
     }
 
     /// Clients from one network take their answers slowly: clients elsewhere are not kept out, and others there not for long.
     #[test]
-    fn those_who_take_their_answers_slowly_drive_out_one_another() {
+    fn slow_clients_displace_only_clients_of_their_own_network() {
         let open = OpenConnections::default();
-        let (listener, mut clients) = full(&open, home());
+        let (listener, mut clients) = fill(&open, home());
         let soon = Instant::now() + Duration::from_secs(600);
         open.slots.lock().unwrap().1.iter_mut().for_each(|slot| slot.state = ConnectionState::Answered(soon));
         let elsewhere: IpAddr = [198, 51, 100, 7].into();
-        let stranger = come(&open, &listener, elsewhere).expect("from elsewhere there is room");
+        let stranger = connect(&open, &listener, elsewhere).expect("from elsewhere there is room");
         assert_eq!(clients[0].0.read(&mut [0; 8]).unwrap(), 0, "the first of the many is hung up on");
-        assert!(come(&open, &listener, elsewhere).is_some());
+        assert!(connect(&open, &listener, elsewhere).is_some());
         assert!(open.slots.lock().unwrap().1.iter().any(|slot| slot.number == stranger), "of the few nobody is");
         let slots = open.slots.lock().unwrap();
         let later = soon + SOON;
         let first = slots.1.iter().find(|slot| slot.from == home()).unwrap().number;
-        assert_eq!(who_makes_room(&slots.1, home(), later), Some(first), "there, who takes longest");
-        assert_eq!(who_makes_room(&slots.1, home(), soon), None);
+        assert_eq!(connection_to_close(&slots.1, home(), later), Some(first), "there, who takes longest");
+        assert_eq!(connection_to_close(&slots.1, home(), soon), None);
     }
 
     #[test]
-    fn the_addresses_of_one_line_are_one_place() {
+    fn ipv6_addresses_of_one_network_count_as_one_client() {
         let open = OpenConnections::default();
         let address = |last: u16| IpAddr::from([0x2001, 0xdb8, 0, 7, 0, 0, 0, last]);
-        let (listener, _clients) = full(&open, address(1));
+        let (listener, _clients) = fill(&open, address(1));
         open.slots
             .lock()
             .unwrap()
             .1
             .iter_mut()
             .for_each(|slot| slot.state = ConnectionState::Answered(Instant::now() + Duration::from_secs(600)));
-        assert!(come(&open, &listener, address(2)).is_none());
-        assert!(come(&open, &listener, [0x2001, 0xdb8, 0, 8, 0, 0, 0, 1].into()).is_some());
+        assert!(connect(&open, &listener, address(2)).is_none());
+        assert!(connect(&open, &listener, [0x2001, 0xdb8, 0, 8, 0, 0, 0, 1].into()).is_some());
     }
 }

@@ -27,7 +27,7 @@ impl HttpCaller {
 /// The address; for IPv6 its network of 64 bits.
 pub fn network(address: IpAddr) -> IpAddr {
     match address {
-        IpAddr::V6(six) if !six.is_loopback() => Ipv6Addr::from_bits(six.to_bits() & !u128::from(u64::MAX)).into(),
+        IpAddr::V6(ipv6) if !ipv6.is_loopback() => Ipv6Addr::from_bits(ipv6.to_bits() & !u128::from(u64::MAX)).into(),
         address => address,
     }
 }
@@ -75,13 +75,13 @@ mod tests {
     #[test]
     fn each_client_has_its_own_bucket_and_it_fills_again() {
         let mut limit = RateLimit::new(3.0, 1.0);
-        let (one, other) = (IpAddr::from([127, 0, 0, 1]), IpAddr::from([10, 0, 0, 7]));
+        let (first, second) = (IpAddr::from([127, 0, 0, 1]), IpAddr::from([10, 0, 0, 7]));
         let now = Instant::now();
-        let taken: Vec<bool> = (0..4).map(|_| limit.take(one, now)).collect();
+        let taken: Vec<bool> = (0..4).map(|_| limit.take(first, now)).collect();
         assert_eq!(taken, [true, true, true, false]);
-        assert!(limit.take(other, now));
-        assert!(limit.take(one, now + Duration::from_secs(1)));
-        assert!(!limit.take(one, now + Duration::from_secs(1)));
+        assert!(limit.take(second, now));
+        assert!(limit.take(first, now + Duration::from_secs(1)));
+        assert!(!limit.take(first, now + Duration::from_secs(1)));
     }
 
     #[test]

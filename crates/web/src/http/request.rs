@@ -39,7 +39,7 @@ pub struct HttpRequest {
     /// The form, as decoded pairs.
     pub form: Vec<(String, String)>,
     /// Does the client keep the connection open for more requests?
-    pub is_kept: bool,
+    pub is_kept_open: bool,
 }
 
 /// Why there is no request.
@@ -63,12 +63,12 @@ impl HttpRequest {
     }
 
     /// A value of the query.
-    pub fn asked(&self, name: &str) -> Option<&str> {
+    pub fn query_value(&self, name: &str) -> Option<&str> {
         value(&self.query, name)
     }
 
     /// A value of the form.
-    pub fn filled(&self, name: &str) -> Option<&str> {
+    pub fn form_value(&self, name: &str) -> Option<&str> {
         value(&self.form, name)
     }
 }
@@ -94,7 +94,7 @@ pub fn read(stream: &mut dyn TimedStream, rest: &mut Vec<u8>, idle: Duration) ->
             return Err(RequestError::Refused(431, "the head of the request is too long"));
         }
         let was_empty = rest.is_empty();
-        more(stream, rest, until)?;
+        read_more(stream, rest, until)?;
         if was_empty {
             until = Instant::now() + REQUEST_TIME;
         }
@@ -106,7 +106,7 @@ pub fn read(stream: &mut dyn TimedStream, rest: &mut Vec<u8>, idle: Duration) ->
         wanted => {
             let until = Instant::now() + REQUEST_TIME;
             while rest.len() < wanted {
-                more(stream, rest, until)?;
+                read_more(stream, rest, until)?;
             }
             rest.drain(..wanted).collect()
         }
@@ -126,7 +126,7 @@ fn end_of_head(bytes: &[u8]) -> Option<usize> {
     bytes.windows(4).position(|four| four == b"\r\n\r\n").map(|at| at + 4)
 }
 
-fn more(stream: &mut dyn TimedStream, into: &mut Vec<u8>, until: Instant) -> Result<(), RequestError> {
+fn read_more(stream: &mut dyn TimedStream, into: &mut Vec<u8>, until: Instant) -> Result<(), RequestError> {
     let left = until.saturating_duration_since(Instant::now());
     if left.is_zero() {
         return Err(if into.is_empty() { RequestError::Gone } else { RequestError::Refused(408, "too slow") });
@@ -151,7 +151,7 @@ pub fn is_slow(error: &io::Error) -> bool {
 }
 
 fn parse(head: &[u8]) -> Result<HttpRequest, RequestError> {
-    let refused = |what| Err(RequestError::Refused(400, what));
+    let refused = |reason| Err(RequestError::Refused(400, reason));
     // A proxy in between might take other line ends for the end of a request.
     if head.iter().enumerate().any(|(at, byte)| *byte == b'\n' && (at == 0 || head[at - 1] != b'\r')) {
         return refused("a line of the head ends without CR");
@@ -182,9 +182,9 @@ fn parse(head: &[u8]) -> Result<HttpRequest, RequestError> {
         (header.name.to_ascii_lowercase(), value)
     };
     let fields: Vec<(String, String)> = parsed.headers.iter().map(field).collect();
-    let mut request = HttpRequest { method, path, query: pairs(query), fields, form: Vec::new(), is_kept: true };
-    let says_close = request.field("connection").is_some_and(|value| value.eq_ignore_ascii_case("close"));
-    request.is_kept = parsed.version == Some(1) && !says_close;
+    let mut request = HttpRequest { method, path, query: pairs(query), fields, form: Vec::new(), is_kept_open: true };
+    let wants_close = request.field("connection").is_some_and(|value| value.eq_ignore_ascii_case("close"));
+    request.is_kept_open = parsed.version == Some(1) && !wants_close;
     if request.field("host").is_none() {
         return refused("there must be one Host");
     }
@@ -193,9 +193,9 @@ fn parse(head: &[u8]) -> Result<HttpRequest, RequestError> {
 
 /// The length of the body: that of a form as announced; other requests have none.
 fn body_length(request: &HttpRequest) -> Result<usize, RequestError> {
-    let names = |name: &str| request.fields.iter().filter(|(field, _)| field == name).count();
+    let count = |name: &str| request.fields.iter().filter(|(field, _)| field == name).count();
     // What is refused cannot be interpreted in two ways.
-    if names("transfer-encoding") > 0 || names("expect") > 0 || names("content-length") > 1 {
+    if count("transfer-encoding") > 0 || count("expect") > 0 || count("content-length") > 1 {
         return Err(RequestError::Refused(400, "only bodies of a length that is said once are taken"));
     }
     let length = match request.field("content-length") {
@@ -257,7 +257,7 @@ mod tests {
     use std::io::Read;
 
     #[test]
-    fn lines_end_in_one_way_only() {
+    fn lines_of_a_head_end_with_cr_lf_and_a_head_ends_once() {
         for head in
             ["GET / HTTP/1.1\nHost: a\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\n\nGET /b HTTP/1.1\r\nHost: b\r\n\r\n"]
         {
@@ -302,12 +302,12 @@ mod tests {
         fn time_writes(&mut self, _: Duration) {}
     }
 
-    fn asked(text: &str) -> Result<HttpRequest, RequestError> {
+    fn parsed_request(text: &str) -> Result<HttpRequest, RequestError> {
         read(&mut Sent(text.bytes().map(|byte| vec![byte]).collect()), &mut Vec::new(), REQUEST_TIME)
     }
 
     fn status(text: &str) -> u16 {
-        match asked(text) {
+        match parsed_request(text) {
             Err(RequestError::Refused(status, _)) => status,
             Err(RequestError::Gone) => 0,
             Ok(_) => 200,
@@ -315,21 +315,24 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_understood_and_the_next_one_stays() {
+    fn a_request_is_parsed_and_the_bytes_of_the_next_one_are_kept() {
         let bytes = b"GET /d/ZL2%20x?a=1&b=%3Cx+y%3E HTTP/1.1\r\nHost: nas1\r\nCookie: a\r\n\r\nGET /next".to_vec();
         let mut rest = Vec::new();
         let request = read(&mut Sent(vec![bytes]), &mut rest, REQUEST_TIME).unwrap();
         assert_eq!((request.method, request.path.as_str()), (HttpMethod::Get, "/d/ZL2 x"));
-        assert_eq!((request.asked("a"), request.asked("b"), request.asked("c")), (Some("1"), Some("<x y>"), None));
-        assert_eq!((request.field("host"), request.is_kept), (Some("nas1"), true));
+        assert_eq!(
+            (request.query_value("a"), request.query_value("b"), request.query_value("c")),
+            (Some("1"), Some("<x y>"), None)
+        );
+        assert_eq!((request.field("host"), request.is_kept_open), (Some("nas1"), true));
         assert_eq!(rest, b"GET /next");
         let form = "POST /do/accept HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\n\
                     Content-Length: 11\r\n\r\nsubject=sda";
-        assert_eq!(asked(form).unwrap().filled("subject"), Some("sda"));
+        assert_eq!(parsed_request(form).unwrap().form_value("subject"), Some("sda"));
     }
 
     #[test]
-    fn what_is_no_request_or_could_be_two_is_refused() {
+    fn malformed_and_ambiguous_requests_are_refused() {
         let get = |fields: &str| format!("GET / HTTP/1.1\r\n{fields}\r\n\r\n");
         for (text, expected) in [
             (get("Host: a"), 200),
@@ -354,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn names_survive_paths() {
+    fn encoded_names_are_decoded_unchanged() {
         for name in ["at usb-1", "<script>", "../../etc/passwd", "ä/%"] {
             assert_eq!(decoded(&encoded(name), false).as_deref(), Some(name));
         }

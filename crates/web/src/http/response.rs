@@ -9,7 +9,7 @@ const GZIP_MIN: usize = 700;
 
 /// Fields of every answer: nothing is loaded from elsewhere, no frame contains the page, no other site gets its
 /// address. Scripts and styles are files of this server; nothing is inline.
-const ALWAYS: [(&str, &str); 7] = [
+const COMMON_FIELDS: [(&str, &str); 7] = [
     (
         "Content-Security-Policy",
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; \
@@ -49,7 +49,7 @@ impl HttpResponse {
     }
 
     /// A redirection to another path of this server.
-    pub fn elsewhere(path: &str) -> HttpResponse {
+    pub fn redirect(path: &str) -> HttpResponse {
         HttpResponse::plain(303, "see elsewhere").with("Location", path)
     }
 
@@ -69,9 +69,9 @@ impl HttpResponse {
     ///
     /// # Errors
     /// The client does not take it.
-    pub fn write(&self, accepts: &str, is_head: bool, is_kept: bool, out: &mut dyn Write) -> io::Result<()> {
-        let squeezed = self.squeezed(accepts)?;
-        let body = squeezed.as_deref().unwrap_or(&self.body);
+    pub fn write(&self, accepts: &str, is_head: bool, is_kept_open: bool, out: &mut dyn Write) -> io::Result<()> {
+        let compressed = self.compressed(accepts)?;
+        let body = compressed.as_deref().unwrap_or(&self.body);
         let mut head = format!("HTTP/1.1 {} {}\r\n", self.status, reason(self.status));
         let mut field = |name: &str, value: &str| {
             head.push_str(name);
@@ -83,17 +83,17 @@ impl HttpResponse {
         for (name, value) in &self.fields {
             field(name, value);
         }
-        for (name, value) in ALWAYS {
+        for (name, value) in COMMON_FIELDS {
             field(name, value);
         }
         field("Vary", "Accept-Encoding, Cookie");
-        if squeezed.is_some() {
+        if compressed.is_some() {
             field("Content-Encoding", "gzip");
         }
         if !self.is_stream {
             field("Content-Length", &body.len().to_string());
         }
-        field("Connection", if is_kept { "keep-alive" } else { "close" });
+        field("Connection", if is_kept_open { "keep-alive" } else { "close" });
         head.push_str("\r\n");
         let mut bytes = head.into_bytes();
         if !is_head {
@@ -103,13 +103,13 @@ impl HttpResponse {
         out.flush()
     }
 
-    fn squeezed(&self, accepts: &str) -> io::Result<Option<Vec<u8>>> {
-        let takes = accepts.split(',').any(|one| {
-            let (name, quality) = one.split_once(';').unwrap_or((one, ""));
+    fn compressed(&self, accepts: &str) -> io::Result<Option<Vec<u8>>> {
+        let accepts_gzip = accepts.split(',').any(|encoding| {
+            let (name, quality) = encoding.split_once(';').unwrap_or((encoding, ""));
             name.trim().eq_ignore_ascii_case("gzip")
                 && !matches!(quality.trim(), "q=0" | "q=0.0" | "q=0.00" | "q=0.000")
         });
-        if !takes || self.is_stream || self.body.len() < GZIP_MIN {
+        if !accepts_gzip || self.is_stream || self.body.len() < GZIP_MIN {
             return Ok(None);
         }
         let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
@@ -151,15 +151,15 @@ mod tests {
     }
 
     #[test]
-    fn a_field_cannot_become_two() {
-        let split = HttpResponse::elsewhere("/d/a\r\nSet-Cookie: x=y");
+    fn a_line_break_in_a_value_adds_no_field() {
+        let split = HttpResponse::redirect("/d/a\r\nSet-Cookie: x=y");
         let text = String::from_utf8(written(&split, "")).unwrap();
         assert!(text.contains("Location: /d/aSet-Cookie: x=y\r\n"), "{text}");
         assert_eq!(text.matches("\r\nSet-Cookie").count(), 0);
     }
 
     #[test]
-    fn long_bodies_are_squeezed_for_those_who_take_it() {
+    fn long_bodies_are_compressed_for_clients_that_accept_gzip() {
         let long = HttpResponse::new(200, "text/html", "scrubjay ".repeat(1000));
         let bytes = written(&long, "br, gzip;q=0.8");
         let at = bytes.windows(4).position(|four| four == b"\r\n\r\n").unwrap() + 4;

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 const IDLE: Duration = Duration::from_secs(20);
 /// Time within which a client must take a whole answer, even if it takes a little of it all the time: enough for a page
 /// of a large host over a line of 100 kbit/s. For an event stream it applies to each event.
-const TAKEN_TIME: Duration = Duration::from_secs(30);
+const WRITE_TIME: Duration = Duration::from_secs(30);
 /// Requests on one connection, at most.
 const REQUESTS_MAX: u32 = 200;
 /// Threads, at most: those of all connections, and some of closed connections that have not ended yet.
@@ -58,14 +58,14 @@ pub struct HttpServer<S> {
     open: Arc<OpenConnections>,
     rate: Arc<Mutex<RateLimit<HttpCaller>>>,
     threads: Arc<AtomicUsize>,
-    taken_time: Duration,
+    write_time: Duration,
 }
 
 impl<S: HttpSite> HttpServer<S> {
     /// A server of this site, encrypted if there is a configuration for TLS.
     pub fn new(site: Arc<S>, tls: Option<Arc<ServerConfig>>) -> HttpServer<S> {
         let rate = Arc::new(Mutex::new(RateLimit::new(RATE.0, RATE.1)));
-        HttpServer { site, tls, open: Arc::default(), rate, threads: Arc::default(), taken_time: TAKEN_TIME }
+        HttpServer { site, tls, open: Arc::default(), rate, threads: Arc::default(), write_time: WRITE_TIME }
     }
 
     /// Answers connections, for ever.
@@ -76,24 +76,24 @@ impl<S: HttpSite> HttpServer<S> {
                 thread::sleep(Duration::from_millis(2));
             }
             match listener.accept() {
-                Ok((stream, peer)) => self.take(stream, peer),
+                Ok((stream, peer)) => self.accept_connection(stream, peer),
                 // Too many open files: connections are closed after a while.
                 Err(_) => thread::sleep(Duration::from_millis(50)),
             }
         }
     }
 
-    fn take(&self, stream: TcpStream, peer: SocketAddr) {
+    fn accept_connection(&self, stream: TcpStream, peer: SocketAddr) {
         let Some(number) = self.open.enter(&stream, peer.ip().to_canonical()) else { return };
         let (site, tls, open, rate) =
             (Arc::clone(&self.site), self.tls.clone(), Arc::clone(&self.open), Arc::clone(&self.rate));
-        let (threads, taken_time) = (Arc::clone(&self.threads), self.taken_time);
+        let (threads, write_time) = (Arc::clone(&self.threads), self.write_time);
         threads.fetch_add(1, Ordering::SeqCst);
         let work = move || {
             let peer = HttpPeer { address: peer.ip().to_canonical(), is_encrypted: tls.is_some() };
-            let ours = HttpTalk { site: &*site, open: &open, rate: &rate, number, peer, taken_time };
+            let connection = HttpConnection { site: &*site, open: &open, rate: &rate, number, peer, write_time };
             // A panic costs one answer, and keeps no slot.
-            let _ = catch_unwind(AssertUnwindSafe(|| ours.run(stream, tls)));
+            let _ = catch_unwind(AssertUnwindSafe(|| connection.run(stream, tls)));
             open.leave(number);
             threads.fetch_sub(1, Ordering::SeqCst);
         };
@@ -105,38 +105,38 @@ impl<S: HttpSite> HttpServer<S> {
 }
 
 /// One connection.
-struct HttpTalk<'t, S> {
+struct HttpConnection<'t, S> {
     site: &'t S,
     open: &'t OpenConnections,
     rate: &'t Mutex<RateLimit<HttpCaller>>,
     number: u64,
     peer: HttpPeer,
-    taken_time: Duration,
+    write_time: Duration,
 }
 
-impl<S: HttpSite> HttpTalk<'_, S> {
+impl<S: HttpSite> HttpConnection<'_, S> {
     fn run(&self, stream: TcpStream, tls: Option<Arc<ServerConfig>>) -> io::Result<()> {
         stream.set_nodelay(true)?;
         // A slow handshake ends when its time is over.
         let mut stream = DeadlineStream::new(stream, request::REQUEST_TIME);
         let Some(config) = tls else {
-            let spoken = self.speak(&mut stream);
+            let result = self.answer_requests(&mut stream);
             let _ = stream.inner().shutdown(Shutdown::Write);
-            return spoken;
+            return result;
         };
         let connection = ServerConnection::new(config).map_err(io::Error::other)?;
         let mut stream = StreamOwned::new(connection, stream);
         while stream.conn.is_handshaking() {
             stream.conn.complete_io(&mut stream.sock)?;
         }
-        let spoken = self.speak(&mut stream);
+        let result = self.answer_requests(&mut stream);
         stream.time_writes(request::REQUEST_TIME);
         stream.conn.send_close_notify();
         let _ = stream.flush();
-        spoken
+        result
     }
 
-    fn speak(&self, stream: &mut dyn TimedStream) -> io::Result<()> {
+    fn answer_requests(&self, stream: &mut dyn TimedStream) -> io::Result<()> {
         let mut rest = Vec::new();
         for _ in 0..REQUESTS_MAX {
             self.open.is_answered(self.number, false);
@@ -144,7 +144,7 @@ impl<S: HttpSite> HttpTalk<'_, S> {
                 Ok(request) => request,
                 Err(RequestError::Gone) => return Ok(()),
                 Err(RequestError::Refused(status, why)) => {
-                    stream.time_writes(self.taken_time);
+                    stream.time_writes(self.write_time);
                     HttpResponse::plain(status, why).write("", false, false, stream)?;
                     return drain(stream);
                 }
@@ -156,14 +156,14 @@ impl<S: HttpSite> HttpTalk<'_, S> {
                 true => self.site.answer(&request, self.peer),
                 false => HttpResponse::plain(429, "too many requests: wait a little").with("Retry-After", "5"),
             };
-            let is_kept = request.is_kept && may_ask && !response.is_stream;
+            let is_kept_open = request.is_kept_open && may_ask && !response.is_stream;
             let accepts = request.field("accept-encoding").unwrap_or_default();
-            stream.time_writes(self.taken_time);
-            response.write(accepts, request.method == HttpMethod::Head, is_kept, stream)?;
+            stream.time_writes(self.write_time);
+            response.write(accepts, request.method == HttpMethod::Head, is_kept_open, stream)?;
             if response.is_stream && request.method == HttpMethod::Get {
                 return self.stream(stream);
             }
-            if !is_kept {
+            if !is_kept_open {
                 return Ok(());
             }
         }
@@ -176,7 +176,7 @@ impl<S: HttpSite> HttpTalk<'_, S> {
         loop {
             let events = self.site.events(&mut seen);
             let bytes = if events.is_empty() { "event: pulse\ndata: 1\n\n" } else { &events };
-            stream.time_writes(self.taken_time);
+            stream.time_writes(self.write_time);
             stream.write_all(bytes.as_bytes())?;
             stream.flush()?;
         }
@@ -185,10 +185,10 @@ impl<S: HttpSite> HttpTalk<'_, S> {
 
 /// Reads for a moment what a refused client still sends: closing at once would destroy the answer on its way.
 fn drain(stream: &mut dyn TimedStream) -> io::Result<()> {
-    const MOST: usize = 2 << 20;
+    const BYTES_MAX: usize = 2 << 20;
     let until = Instant::now() + Duration::from_secs(1);
     let (mut buffer, mut read) = ([0; 8192], 0);
-    while read < MOST && Instant::now() < until {
+    while read < BYTES_MAX && Instant::now() < until {
         stream.time_reads(Duration::from_millis(200))?;
         match stream.read(&mut buffer) {
             Ok(0) | Err(_) => break,
@@ -223,16 +223,16 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_is_taken_in_sips_ends_though_each_of_them_comes_in_time() {
+    fn an_answer_taken_in_small_pieces_is_cut_off_though_each_comes_in_time() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let server =
-            HttpServer { taken_time: Duration::from_millis(300), ..HttpServer::new(Arc::new(LargeSite), None) };
+            HttpServer { write_time: Duration::from_millis(300), ..HttpServer::new(Arc::new(LargeSite), None) };
         thread::spawn(move || server.serve(&listener));
         let mut client = TcpStream::connect(address).unwrap();
         client.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
-        let (mut sip, mut taken) = (vec![0; 16 << 10], 0);
-        while let Ok(length @ 1..) = client.read(&mut sip) {
+        let (mut piece, mut taken) = (vec![0; 16 << 10], 0);
+        while let Ok(length @ 1..) = client.read(&mut piece) {
             taken += length;
             thread::sleep(Duration::from_millis(2));
         }

@@ -24,15 +24,15 @@ const LEAST: Duration = Duration::from_millis(1);
 /// kernel's.
 pub struct DeadlineStream {
     stream: TcpStream,
-    read_by: Instant,
-    write_by: Instant,
+    read_deadline: Instant,
+    write_deadline: Instant,
 }
 
 impl DeadlineStream {
     /// Limits all reads together, and all writes together, to `time` until another limit is set.
     pub fn new(stream: TcpStream, time: Duration) -> DeadlineStream {
-        let by = Instant::now() + time;
-        DeadlineStream { stream, read_by: by, write_by: by }
+        let deadline = Instant::now() + time;
+        DeadlineStream { stream, read_deadline: deadline, write_deadline: deadline }
     }
 
     /// The connection below.
@@ -42,8 +42,8 @@ impl DeadlineStream {
 }
 
 /// The time that is left; none left is an error.
-fn left(by: Instant) -> io::Result<Duration> {
-    match by.saturating_duration_since(Instant::now()) {
+fn left(deadline: Instant) -> io::Result<Duration> {
+    match deadline.saturating_duration_since(Instant::now()) {
         Duration::ZERO => Err(io::ErrorKind::TimedOut.into()),
         left => Ok(left.max(LEAST)),
     }
@@ -51,14 +51,14 @@ fn left(by: Instant) -> io::Result<Duration> {
 
 impl Read for DeadlineStream {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        self.stream.set_read_timeout(Some(left(self.read_by)?))?;
+        self.stream.set_read_timeout(Some(left(self.read_deadline)?))?;
         self.stream.read(into)
     }
 }
 
 impl Write for DeadlineStream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.stream.set_write_timeout(Some(left(self.write_by)?))?;
+        self.stream.set_write_timeout(Some(left(self.write_deadline)?))?;
         self.stream.write(bytes)
     }
 
@@ -69,12 +69,12 @@ impl Write for DeadlineStream {
 
 impl TimedStream for DeadlineStream {
     fn time_reads(&mut self, time: Duration) -> io::Result<()> {
-        self.read_by = Instant::now() + time;
+        self.read_deadline = Instant::now() + time;
         Ok(())
     }
 
     fn time_writes(&mut self, time: Duration) {
-        self.write_by = Instant::now() + time;
+        self.write_deadline = Instant::now() + time;
     }
 }
 
@@ -103,15 +103,15 @@ mod tests {
     /// A peer that sends slowly does not extend the limit, though each of its bytes comes well within it.
     #[test]
     fn all_reads_together_end_at_one_time() {
-        let (ours, mut peer) = pair();
-        let trickle = thread::spawn(move || {
+        let (server, mut peer) = pair();
+        let writer = thread::spawn(move || {
             let is_taken = |_: &u32| {
                 thread::sleep(Duration::from_millis(5));
                 peer.write_all(b"x").is_ok()
             };
             (0..4000).take_while(is_taken).count()
         });
-        let mut stream = DeadlineStream::new(ours, Duration::from_millis(300));
+        let mut stream = DeadlineStream::new(server, Duration::from_millis(300));
         let ended = loop {
             match stream.read(&mut [0; 1]) {
                 Ok(0) => panic!("the peer was waited for to its end"),
@@ -121,27 +121,27 @@ mod tests {
         };
         assert!(matches!(ended.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock), "{ended}");
         drop(stream);
-        assert!(trickle.join().unwrap() < 4000);
+        assert!(writer.join().unwrap() < 4000);
     }
 
     /// A peer that takes an answer slowly does not extend the limit, though each piece is taken well within it.
     #[test]
     fn all_writes_together_end_at_one_time() {
-        const SIPS: usize = 4000;
-        let (ours, mut peer) = pair();
-        let sips = thread::spawn(move || {
+        const PIECES: usize = 4000;
+        let (server, mut peer) = pair();
+        let reader = thread::spawn(move || {
             let is_there = |_: &usize| {
                 thread::sleep(Duration::from_millis(5));
                 matches!(peer.read(&mut [0; 4096]), Ok(1..))
             };
-            (0..SIPS).take_while(is_there).count()
+            (0..PIECES).take_while(is_there).count()
         });
-        let mut stream = DeadlineStream::new(ours, Duration::from_secs(60));
+        let mut stream = DeadlineStream::new(server, Duration::from_secs(60));
         stream.time_writes(Duration::from_millis(300));
-        let answer = vec![b'x'; SIPS * 4096];
+        let answer = vec![b'x'; PIECES * 4096];
         let ended = stream.write_all(&answer).expect_err("it was waited for to the end");
         assert!(matches!(ended.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock), "{ended}");
         stream.inner().shutdown(std::net::Shutdown::Both).unwrap();
-        assert!(sips.join().unwrap() < SIPS);
+        assert!(reader.join().unwrap() < PIECES);
     }
 }

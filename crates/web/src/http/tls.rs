@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 /// Why there is no TLS.
 #[derive(Debug, thiserror::Error)]
-#[error("{path}: {what}")]
+#[error("{path}: {problem}")]
 pub struct TlsFault {
     path: PathBuf,
-    what: String,
+    problem: String,
 }
 
 /// The configuration of a server: its certificate, with those that lead to its authority, and its key, as PEM.
@@ -19,7 +19,7 @@ pub struct TlsFault {
 /// # Errors
 /// A file cannot be read, or holds something else; or the key belongs to another certificate.
 pub fn config(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, TlsFault> {
-    let fault = |path: &Path, what: String| TlsFault { path: path.to_owned(), what };
+    let fault = |path: &Path, problem: String| TlsFault { path: path.to_owned(), problem };
     let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_file_iter(certificate)
         .and_then(Iterator::collect)
         .map_err(|error| fault(certificate, error.to_string()))?;

@@ -24,19 +24,25 @@ impl BackTo {
 }
 
 /// A button, with its command, that has a disk read or an array checked out of its turn; only if it is not being read.
-pub fn scrub_now(view: &PageView<'_>, reading: &ReadingEntry, subject: &str, what: &str, back: BackTo) -> Markup {
-    let verb = if view.seen.arrays.iter().any(|array| array.key == subject) { "checks" } else { "reads" };
+pub fn scrub_now(
+    view: &PageView<'_>,
+    reading: &ReadingEntry,
+    subject: &str,
+    subject_name: &str,
+    back: BackTo,
+) -> Markup {
+    let verb = if view.status.arrays.iter().any(|array| array.key == subject) { "checks" } else { "reads" };
     html! {
         @if reading.activity == "held" {
             p.how { code { "sudo scrubjay scrub-now " (typed(subject)) } " " (verb) " it now, not when it is due" }
-            (form(view, "/do/scrub-now", subject, back, ("Scrub now", what)))
+            (form(view, "/do/scrub-now", subject, back, ("Scrub now", subject_name)))
         }
     }
 }
 
 /// A button that accepts the open incidents of a subject.
-pub fn accept(view: &PageView<'_>, subject: &str, what: &str, back: BackTo) -> Markup {
-    form(view, "/do/accept", subject, back, ("Accept until it grows", what))
+pub fn accept(view: &PageView<'_>, subject: &str, subject_name: &str, back: BackTo) -> Markup {
+    form(view, "/do/accept", subject, back, ("Accept until it grows", subject_name))
 }
 
 /// A button about a subject, for a session; `words`: its label, and its subject for screen readers.
@@ -62,7 +68,7 @@ pub fn all(view: &PageView<'_>) -> Markup {
         section.acts aria-labelledby="acts" {
             h2 #acts { "Act" }
             div.forms {
-                @if view.seen.paused_until.is_some() {
+                @if view.status.paused_until.is_some() {
                     form method="post" action="/do/resume" { (mark) button { "Resume reading" } }
                 } @else {
                     form method="post" action="/do/pause" {
@@ -78,7 +84,7 @@ pub fn all(view: &PageView<'_>) -> Markup {
                         " " button { "Pause" }
                     }
                 }
-                @if !view.seen.channels.is_empty() {
+                @if !view.status.channels.is_empty() {
                     form method="post" action="/do/test" { (mark) button { "Send a test alert" } }
                     form method="post" action="/do/confirm" {
                         (mark)

@@ -13,11 +13,11 @@ use std::collections::BTreeMap;
 
 /// A value is odd if it is this many times as far from the median as half of all values are (about three standard
 /// deviations of a normal distribution).
-const ODD: f64 = 4.5;
+const OUTLIER_FACTOR: f64 = 4.5;
 
 /// Draws the section.
-pub fn many(view: &PageView<'_>) -> Markup {
-    let mut all: Vec<&DiskEntry> = view.seen.disks.iter().collect();
+pub fn section(view: &PageView<'_>) -> Markup {
+    let mut all: Vec<&DiskEntry> = view.status.disks.iter().collect();
     all.sort_by_key(|disk| disks::order(disk));
     let mut deviant: Vec<&DiskEntry> = all.iter().copied().filter(|disk| disk.health != "ok").collect();
     deviant.sort_by_key(|disk| tone::rank(&disk.health));
@@ -50,7 +50,7 @@ fn bay(view: &PageView<'_>, disk: &DiskEntry) -> Markup {
     let name = disk.name.as_deref().unwrap_or("gone");
     let words = format!("{}: {}", disk_called(disk), disk.health);
     html! {
-        div role="listitem" data-find=(disks::finding(disk)) {
+        div role="listitem" data-find=(disks::search_text(disk)) {
             a class={ "item bay " (tone) } href={ "/d/" (encoded(&disk.key)) } title=(words) aria-label=(words) {
                 b { (disk.bay.as_deref().unwrap_or(name)) }
                 span { @if disk.health == "ok" { (name) } @else { (disk.health) } }
@@ -88,7 +88,7 @@ fn models(all: &[&DiskEntry]) -> Markup {
 fn strips(view: &PageView<'_>, all: &[&DiskEntry]) -> Markup {
     let past = |disk: &DiskEntry| view.past_of(&disk.key);
     let days =
-        |disk: &DiskEntry| disk.reading.oldest_read.map(|read| view.seen.time.saturating_sub(read) as f64 / 86_400.0);
+        |disk: &DiskEntry| disk.reading.oldest_read.map(|read| view.status.time.saturating_sub(read) as f64 / 86_400.0);
     let strips = [
         ("Temperature", strip(all, |disk| Some(f64::from(past(disk)?.drive.celsius?)), |at| format!("{at:.0} °C"))),
         (
@@ -128,17 +128,17 @@ fn strip(
     if values.len() < 3 || values.iter().all(|value| *value == values[0]) {
         return None;
     }
-    let (middle, usual) = spread(&values);
+    let (middle, deviation) = spread(&values);
     let dot = |(disk, at): &(&DiskEntry, f64)| StripDot {
         at: *at,
-        is_odd: (at - middle).abs() > ODD * usual && *at != middle,
+        is_outlier: (at - middle).abs() > OUTLIER_FACTOR * deviation && *at != middle,
         words: format!("{} {}", disk_called(disk), show(*at)),
     };
     let dots: Vec<StripDot> = known.iter().map(dot).collect();
-    let odd: Vec<&str> = dots.iter().filter(|dot| dot.is_odd).map(|dot| dot.words.as_str()).collect();
-    let label = match odd.is_empty() {
+    let named: Vec<&str> = dots.iter().filter(|dot| dot.is_outlier).map(|dot| dot.words.as_str()).collect();
+    let label = match named.is_empty() {
         true => format!("{} disks, the middle one at {}, none far from it", dots.len(), show(middle)),
-        false => format!("{} disks, the middle one at {}; far from it: {}", dots.len(), show(middle), odd.join(", ")),
+        false => format!("{} disks, the middle one at {}; far from it: {}", dots.len(), show(middle), named.join(", ")),
     };
     Some(small::dots(&dots, show, &label))
 }
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_odd_one_is_found_and_the_others_are_not() {
+    fn an_outlier_is_found_and_the_other_disks_are_not() {
         let disks: Vec<DiskEntry> = (0..20)
             .map(|number| DiskEntry { name: Some(format!("sd{number}")), bytes: number, ..DiskEntry::default() })
             .collect();

@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_result_is_shown_beside_its_past_and_damage_hides_nothing() {
+    fn a_result_is_compared_with_earlier_ones_and_damage_hides_nothing() {
         let result = |mean_seconds, past_median_seconds, warnings: &[&str]| BenchEntry {
             at: 1_773_320_400,
             iops: 1.0 / mean_seconds,

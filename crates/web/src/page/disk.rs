@@ -20,9 +20,9 @@ const EVENTS: usize = 20;
 
 /// Draws the page; `past` has the details, if the history can be read.
 pub fn page(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> Markup {
-    let seen = view.seen;
+    let status = view.status;
     let detail = past.and_then(|past| past.detail.as_ref());
-    let incidents: Vec<_> = seen.incidents.iter().filter(|incident| incident.subject == disk.key).collect();
+    let incidents: Vec<_> = status.incidents.iter().filter(|incident| incident.subject == disk.key).collect();
     // For a message the time of its delivery is enough.
     let events =
         detail.map(|detail| detail.events.iter().filter(|event| event.kind != "message-written").cloned().collect());
@@ -48,14 +48,14 @@ pub fn page(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> M
         section aria-labelledby="surface" {
             h2 #surface { "Surface" }
             @match detail.map(|detail| detail.surface.as_slice()) {
-                Some(parts) if !parts.is_empty() => (surface::map(parts, seen.time)),
-                _ => { p { "No map of it is known: its oldest sector was read " (ago(seen.time, disk.reading.oldest_read)) "." } }
+                Some(parts) if !parts.is_empty() => (surface::map(parts, status.time)),
+                _ => { p { "No map of it is known: its oldest sector was read " (ago(status.time, disk.reading.oldest_read)) "." } }
             }
             @if let Some(detail) = detail { (findings(disk.name.as_deref().unwrap_or(&disk.last_name), &detail.findings)) }
         }
         (smart(view, disk, past))
         @if let Some(detail) = detail {
-            section aria-labelledby="trends" { h2 #trends { "Trends" } (trends::of(detail, seen.time)) }
+            section aria-labelledby="trends" { h2 #trends { "Trends" } (trends::of(detail, status.time)) }
             (passes(&detail.passes))
         } @else {
             p.stale { (view.no_history()) }
@@ -81,12 +81,12 @@ pub fn page(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> M
             button.copy hidden data-copy="claim-text" { "Copy" }
         }
     };
-    let was = if view.time() == PictureTime::Old { "not known now; was " } else { "" };
-    frame::page(view, &format!("{}: {was}{}", disk_called(disk), disk.health), &body)
+    let prefix = if view.time() == PictureTime::Old { "not known now; was " } else { "" };
+    frame::page(view, &format!("{}: {prefix}{}", disk_called(disk), disk.health), &body)
 }
 
 fn reading(view: &PageView<'_>, disk: &DiskEntry) -> Markup {
-    let (now, reading) = (view.seen.time, &disk.reading);
+    let (now, reading) = (view.status.time, &disk.reading);
     html! {
         dl.key {
             dt { "Last full read" } dd { (ago(now, reading.oldest_read)) }
@@ -221,8 +221,8 @@ fn passes(passes: &[PassEntry]) -> Markup {
 /// A text for the seller of the disk: only facts, with dates.
 fn claim(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> String {
     let mut text = String::new();
-    let mut line = |what: std::fmt::Arguments<'_>| {
-        let _ = writeln!(text, "{what}");
+    let mut line = |arguments: std::fmt::Arguments<'_>| {
+        let _ = writeln!(text, "{arguments}");
     };
     line(format_args!("Model          {}", disk.model));
     line(format_args!("Serial number  {}", disk.serial.as_deref().unwrap_or("not told by the drive")));
@@ -232,9 +232,9 @@ fn claim(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> Stri
     }
     line(format_args!(
         "Observed       {}, host {}, Scrubjay {}",
-        moment(view.seen.time),
-        view.seen.host,
-        view.seen.version
+        moment(view.status.time),
+        view.status.host,
+        view.status.version
     ));
     line(format_args!("State          {}: {}", disk.health, reasons(disk)));
     if let Some(drive) = past.map(|past| &past.drive).filter(|drive| drive.read > 0) {
@@ -280,7 +280,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_good_is_said_of_what_is_not_known() {
+    fn a_disk_in_an_unknown_state_gets_no_good_reason() {
         let disk = |health: &str, reasons: &[&str]| {
             let reasons: Vec<String> = reasons.iter().map(|&reason| reason.to_owned()).collect();
             super::reasons(&DiskEntry { health: health.into(), reasons, ..DiskEntry::default() })

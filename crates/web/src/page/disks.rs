@@ -11,8 +11,8 @@ use scrubjay_jobs::control::told::{ago, disk_bad, disk_called, disk_now};
 use scrubjay_watch::label_size;
 
 /// The section of a machine with one disk and no array: all that matters at a glance.
-pub fn alone(view: &PageView<'_>, disk: &DiskEntry) -> Markup {
-    let now = view.seen.time;
+pub fn single(view: &PageView<'_>, disk: &DiskEntry) -> Markup {
+    let now = view.status.time;
     let (large, small) = match disk.reading.oldest_read {
         Some(read) => {
             let days = now.saturating_sub(read) / 86_400 + 1;
@@ -24,7 +24,7 @@ pub fn alone(view: &PageView<'_>, disk: &DiskEntry) -> Markup {
             (share, "of the first pass".to_owned())
         }
     };
-    let said = match (disk.reading.oldest_read, disk.reading.unreadable) {
+    let sentence = match (disk.reading.oldest_read, disk.reading.unreadable) {
         (None, 0) => "Not all of this disk was read yet: nobody knows whether all of it can be.".to_owned(),
         (Some(read), 0) => {
             let days = now.saturating_sub(read) / 86_400 + 1;
@@ -43,7 +43,7 @@ pub fn alone(view: &PageView<'_>, disk: &DiskEntry) -> Markup {
                     (surface::legend())
                 }
                 div {
-                    p.big { (said) }
+                    p.big { (sentence) }
                     p {
                         a.item href={ "/d/" (encoded(&disk.key)) } { (disk_called(disk)) }
                         " · " (disk.model) " · " (disk.serial.as_deref().unwrap_or(&disk.key)) " · " (label_size(disk.bytes)) " · "
@@ -73,7 +73,7 @@ pub fn reasons(disk: &DiskEntry) -> Markup {
 }
 
 /// A table of all disks.
-pub fn listed(view: &PageView<'_>) -> Markup {
+pub fn section(view: &PageView<'_>) -> Markup {
     html! {
         section aria-labelledby="disks" {
             h2 #disks { "Disks" }
@@ -89,32 +89,33 @@ pub fn order(disk: &DiskEntry) -> (u64, usize, String) {
 }
 
 fn sorted<'v>(view: &PageView<'v>) -> Vec<&'v DiskEntry> {
-    let mut disks: Vec<&DiskEntry> = view.seen.disks.iter().collect();
+    let mut disks: Vec<&DiskEntry> = view.status.disks.iter().collect();
     disks.sort_by_key(|disk| order(disk));
     disks
 }
 
 /// A table of these disks. What is known of none of them has no column.
 pub fn table(view: &PageView<'_>, disks: &[&DiskEntry], label: &str) -> Markup {
-    let is_warm = disks.iter().any(|disk| view.past_of(&disk.key).is_some_and(|past| past.drive.celsius.is_some()));
+    let has_temperature =
+        disks.iter().any(|disk| view.past_of(&disk.key).is_some_and(|past| past.drive.celsius.is_some()));
     let has_serial = disks.iter().any(|disk| disk.serial.is_some());
     html! {
         table.cards.sortable aria-label=(label) {
             thead { tr {
                 th { "Disk" } th { "Model" } th { (if has_serial { "Serial" } else { "Identity" }) } th { "State" } th { "Last full read" }
-                th.number { "Unreadable" } @if is_warm { th.number { "°C" } } th { "12 months" } th { "Now" }
+                th.number { "Unreadable" } @if has_temperature { th.number { "°C" } } th { "12 months" } th { "Now" }
             } }
-            tbody { @for disk in disks { (row(view, disk, is_warm, has_serial)) } }
+            tbody { @for disk in disks { (row(view, disk, has_temperature, has_serial)) } }
         }
     }
 }
 
-fn row(view: &PageView<'_>, disk: &DiskEntry, is_warm: bool, has_serial: bool) -> Markup {
+fn row(view: &PageView<'_>, disk: &DiskEntry, has_temperature: bool, has_serial: bool) -> Markup {
     let past = view.past_of(&disk.key);
-    let now = view.seen.time;
+    let now = view.status.time;
     let read = disk.reading.oldest_read.map_or(u64::MAX, |read| now.saturating_sub(read));
     html! {
-        tr data-find=(finding(disk)) {
+        tr data-find=(search_text(disk)) {
             th scope="row" data-h="Disk" data-sort=(bay_number(disk)) {
                 a.item href={ "/d/" (encoded(&disk.key)) } { (disk_called(disk)) }
             }
@@ -129,7 +130,7 @@ fn row(view: &PageView<'_>, disk: &DiskEntry, is_warm: bool, has_serial: bool) -
                 span class=(if disk.reading.unreadable > 0 { "act" } else { "plain" }) { (disk_bad(disk)) }
                 @if let Some(past) = past.filter(|past| past.unreadable_new > 0) { " " span.act { "+" (past.unreadable_new) } }
             }
-            @if is_warm {
+            @if has_temperature {
                 td.number data-h="°C" { @match past.and_then(|past| past.drive.celsius) { Some(celsius) => (celsius), None => "-" } }
             }
             td data-h="12 months" {
@@ -154,7 +155,7 @@ fn months_words(months: &[u64]) -> String {
 }
 
 /// The text that the filter searches.
-pub fn finding(disk: &DiskEntry) -> String {
+pub fn search_text(disk: &DiskEntry) -> String {
     let serial = disk.serial.as_deref().unwrap_or_default();
     format!("{} {} {} {serial} {}", disk_called(disk), disk.model, disk.key, disk.health).to_lowercase()
 }

@@ -9,7 +9,7 @@ use scrubjay_jobs::control::told::moment;
 
 /// The tone of the whole page: that of the worst light.
 pub fn worst(view: &PageView<'_>) -> &'static str {
-    let tones = view.seen.lights.iter().map(|light| tone::of_light(&light.colour, view.time()));
+    let tones = view.status.lights.iter().map(|light| tone::of_light(&light.colour, view.time()));
     let rank = |tone: &&str| match *tone {
         "act" => 0,
         "look" => 1,
@@ -19,14 +19,14 @@ pub fn worst(view: &PageView<'_>) -> &'static str {
     };
     let worst = tones.min_by_key(rank).unwrap_or("unknown");
     // A state that a person has accepted raises no alarm; but it is not well.
-    let is_open = view.seen.incidents.iter().any(|incident| !incident.is_accepted);
-    let is_silent = view.seen.lights.iter().any(|light| light.name == "Alerts" && light.colour == "red");
+    let is_open = view.status.incidents.iter().any(|incident| !incident.is_accepted);
+    let is_silent = view.status.lights.iter().any(|light| light.name == "Alerts" && light.colour == "red");
     if worst == "act" && !is_open && !is_silent { "look" } else { worst }
 }
 
 /// A page in its frame.
 pub fn page(view: &PageView<'_>, title: &str, body: &Markup) -> Markup {
-    let seen = view.seen;
+    let status = view.status;
     let is_recording = view.time() == PictureTime::Recorded;
     let title = if is_recording { format!("Recording: {title}") } else { title.to_owned() };
     html! {
@@ -36,21 +36,21 @@ pub fn page(view: &PageView<'_>, title: &str, body: &Markup) -> Markup {
             body.recording[is_recording] data-number=(view.picture.number) {
                 a.skip href="#main" { "To the content" }
                 header {
-                    a.home href="/" { (seen.host) }
+                    a.home href="/" { (status.host) }
                     span.when {
-                        @if is_recording { "a recording of " (moment(seen.time)) }
-                        @else { (moment(seen.time)) " · data " (age(view.picture.age())) " old" }
+                        @if is_recording { "a recording of " (moment(status.time)) }
+                        @else { (moment(status.time)) " · data " (age(view.picture.age())) " old" }
                     }
                 }
                 main #main {
-                    @if let Some(said) = view.said { p.said role="status" { (said) } }
+                    @if let Some(result) = view.action_result { p.said role="status" { (result) } }
                     (staleness(view))
                     (body)
                 }
                 footer {
                     p {
-                        @if is_recording { "A recording of " (moment(seen.time)) } @else { "Data " (age(view.picture.age())) " old, of " (moment(seen.time)) }
-                        ". Scrubjay " (seen.version) ". "
+                        @if is_recording { "A recording of " (moment(status.time)) } @else { "Data " (age(view.picture.age())) " old, of " (moment(status.time)) }
+                        ". Scrubjay " (status.version) ". "
                         @match (view.session, view.has_key && !is_recording) {
                             (Some(session), _) => {
                                 form.inline method="post" action="/logout" {
@@ -109,9 +109,9 @@ fn staleness(view: &PageView<'_>) -> Markup {
     html! {
         @if view.time() == PictureTime::Recorded {
             p.stale role="note" {
-                strong { "This is a recording. " } "It shows how a machine was on " (moment(view.seen.time)) "; no machine is watched here, nothing can be done to it, and its commands are not for yours."
+                strong { "This is a recording. " } "It shows how a machine was on " (moment(view.status.time)) "; no machine is watched here, nothing can be done to it, and its commands are not for yours."
             }
-        } @else if view.seen.is_blind {
+        } @else if view.status.is_blind {
             p.stale role="alert" { strong { (view.sentence()) } }
         } @else if view.time() == PictureTime::Old {
             p.stale role="alert" {
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_look_like_commands() {
+    fn a_command_in_a_text_is_marked_as_code() {
         let shown = with_command("set up a way for alerts: sudo scrubjay setup").into_string();
         assert_eq!(shown, "set up a way for alerts: <code>sudo scrubjay setup</code>");
         assert_eq!(with_command("a <b>: x").into_string(), "a &lt;b&gt;: x");

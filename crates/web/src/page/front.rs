@@ -18,35 +18,35 @@ const LISTED_MAX: usize = 24;
 
 /// Draws the page.
 pub fn page(view: &PageView<'_>) -> Markup {
-    let seen = view.seen;
+    let status = view.status;
     let body = html! {
         (safe(view))
         (to_do(view))
-        (arrays(seen))
-        @match seen.disks.len() {
+        (arrays(status))
+        @match status.disks.len() {
             0 => { section { h2 { "Disks" } p { "No disk is seen. " code { "sudo scrubjay doctor" } " says why." } } }
-            1 if seen.arrays.is_empty() => (disks::alone(view, &seen.disks[0])),
-            count if count <= LISTED_MAX => (disks::listed(view)),
-            _ => (bays::many(view)),
+            1 if status.arrays.is_empty() => (disks::single(view, &status.disks[0])),
+            count if count <= LISTED_MAX => (disks::section(view)),
+            _ => (bays::section(view)),
         }
-        (reading(seen))
+        (reading(status))
         (timeline::year(view))
         (channels(view))
-        (rest(seen))
+        (rest(status))
         (actions::all(view))
     };
     // The frame marks a recording as such.
-    let sentence = if view.time() == PictureTime::Recorded { seen.sentence.clone() } else { view.sentence() };
-    frame::page(view, &format!("{}: {sentence}", seen.host), &body)
+    let sentence = if view.time() == PictureTime::Recorded { status.sentence.clone() } else { view.sentence() };
+    frame::page(view, &format!("{}: {sentence}", status.host), &body)
 }
 
 fn safe(view: &PageView<'_>) -> Markup {
-    let seen = view.seen;
+    let status = view.status;
     html! {
         section.safe aria-label="Am I safe?" {
             h1.sentence { span class={ "dot " (frame::worst(view)) } {} span { (view.sentence()) } }
             ul.lights {
-                @for light in &seen.lights {
+                @for light in &status.lights {
                     li class=(tone::of_light(&light.colour, view.time())) {
                         b { (light.name) } " " span { (light.words) }
                     }
@@ -57,25 +57,25 @@ fn safe(view: &PageView<'_>) -> Markup {
 }
 
 /// The incident of a line of what to do.
-fn incident_of<'s>(seen: &'s WatchDocument, line: &str) -> Option<&'s IncidentEntry> {
-    seen.incidents.iter().find(|incident| !incident.is_accepted && line.starts_with(&incident.headline))
+fn incident_of<'s>(status: &'s WatchDocument, line: &str) -> Option<&'s IncidentEntry> {
+    status.incidents.iter().find(|incident| !incident.is_accepted && line.starts_with(&incident.headline))
 }
 
 fn to_do(view: &PageView<'_>) -> Markup {
-    let seen = view.seen;
-    let accepted = told::accepted(seen);
+    let status = view.status;
+    let accepted = told::accepted(status);
     html! {
-        @if !seen.to_do.is_empty() {
+        @if !status.to_do.is_empty() {
             section.todo aria-labelledby="todo" {
                 h2 #todo { "Do now" }
                 ol {
-                    @for line in &seen.to_do {
+                    @for line in &status.to_do {
                         @if line.starts_with("and ") { li.more { (line) } } @else {
-                            @let incident = incident_of(seen, line);
+                            @let incident = incident_of(status, line);
                             li {
                                 p { (with_command(line)) @if let Some(incident) = incident { " " (since(incident)) } }
                                 @if let Some(incident) = incident {
-                                    (how(seen, incident))
+                                    (incident_commands(status, incident))
                                     (scrub_now(view, incident))
                                     (actions::accept(view, &incident.subject, &incident.headline, BackTo::Front))
                                 }
@@ -99,9 +99,9 @@ fn since(incident: &IncidentEntry) -> Markup {
 }
 
 /// The link and the commands for an incident.
-fn how(seen: &WatchDocument, incident: &IncidentEntry) -> Markup {
-    let disk = seen.disks.iter().find(|disk| disk.key == incident.subject);
-    let array = seen.arrays.iter().find(|array| array.key == incident.subject);
+fn incident_commands(status: &WatchDocument, incident: &IncidentEntry) -> Markup {
+    let disk = status.disks.iter().find(|disk| disk.key == incident.subject);
+    let array = status.arrays.iter().find(|array| array.key == incident.subject);
     html! {
         @if let Some(array) = array {
             p.how {
@@ -123,9 +123,9 @@ fn how(seen: &WatchDocument, incident: &IncidentEntry) -> Markup {
 
 /// The button to read a subject whose problem is that it was not read.
 fn scrub_now(view: &PageView<'_>, incident: &IncidentEntry) -> Markup {
-    let seen = view.seen;
-    let disk = seen.disks.iter().find(|disk| disk.key == incident.subject && disk.name.is_some());
-    let array = seen.arrays.iter().find(|array| array.key == incident.subject && array.is_there);
+    let status = view.status;
+    let disk = status.disks.iter().find(|disk| disk.key == incident.subject && disk.name.is_some());
+    let array = status.arrays.iter().find(|array| array.key == incident.subject && array.is_there);
     let reading = disk.map(|disk| &disk.reading).or_else(|| array?.check.as_ref());
     html! {
         @if let Some(reading) = reading.filter(|_| incident.kind == "unread") {
@@ -134,9 +134,9 @@ fn scrub_now(view: &PageView<'_>, incident: &IncidentEntry) -> Markup {
     }
 }
 
-fn arrays(seen: &WatchDocument) -> Markup {
+fn arrays(status: &WatchDocument) -> Markup {
     html! {
-        @if !seen.arrays.is_empty() {
+        @if !status.arrays.is_empty() {
             section aria-labelledby="arrays" {
                 h2 #arrays { "Arrays" }
                 table.cards {
@@ -144,7 +144,7 @@ fn arrays(seen: &WatchDocument) -> Markup {
                         th { "Array" } th { "Level" } th { "Members" } th { "Can lose" } th { "Last full check" }
                         th { "Found by checks" } th { "Now" }
                     } }
-                    tbody { @for array in &seen.arrays { (array_row(array, seen.time)) } }
+                    tbody { @for array in &status.arrays { (array_row(array, status.time)) } }
                 }
             }
         }
@@ -152,24 +152,24 @@ fn arrays(seen: &WatchDocument) -> Markup {
 }
 
 fn array_row(array: &ArrayEntry, now: u64) -> Markup {
-    let there = array.members.iter().flatten().count();
+    let present = array.members.iter().flatten().count();
     let members: Vec<&str> = array.members.iter().map(|member| member.as_deref().unwrap_or("-")).collect();
     let is_whole = array.is_there && array.redundancy_left >= array.redundancy as i64;
     html! {
         tr {
             th scope="row" data-h="Array" { (array.name) }
             td data-h="Level" { (array.level) }
-            td data-h="Members" title=(members.join(" ")) { (there) " of " (array.members.len()) }
+            td data-h="Members" title=(members.join(" ")) { (present) " of " (array.members.len()) }
             td data-h="Can lose" { span class=(if is_whole { "plain" } else { "act" }) { (can_lose(array)) } }
-            td class=(nothing(array)) data-h="Last full check" { (array_checked(array, now)) }
-            td class=(nothing(array)) data-h="Found by checks" { (found(array.check.as_ref())) }
+            td class=(check_class(array)) data-h="Last full check" { (array_checked(array, now)) }
+            td class=(check_class(array)) data-h="Found by checks" { (found(array.check.as_ref())) }
             td data-h="Now" { (array_now(array)) }
         }
     }
 }
 
 /// The class of a cell: on a phone those without content are left out.
-fn nothing(array: &ArrayEntry) -> &'static str {
+fn check_class(array: &ArrayEntry) -> &'static str {
     if array.check.is_none() { "nothing" } else { "plain" }
 }
 
@@ -184,7 +184,7 @@ fn found(check: Option<&ReadingEntry>) -> String {
     let found: Vec<String> = counts
         .into_iter()
         .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("{} {what}", show_count(count)))
+        .map(|(count, kind)| format!("{} {kind}", show_count(count)))
         .collect();
     match (found.is_empty(), check.oldest_read) {
         (false, _) => found.join(", "),
@@ -194,16 +194,17 @@ fn found(check: Option<&ReadingEntry>) -> String {
 }
 
 /// What is being read, and the slowdown of foreground requests.
-fn reading(seen: &WatchDocument) -> Markup {
-    let disks = seen.disks.iter().map(|disk| (disk_called(disk), &disk.reading));
-    let checks = seen.arrays.iter().filter_map(|array| Some((format!("array {}", array.name), array.check.as_ref()?)));
+fn reading(status: &WatchDocument) -> Markup {
+    let disks = status.disks.iter().map(|disk| (disk_called(disk), &disk.reading));
+    let checks =
+        status.arrays.iter().filter_map(|array| Some((format!("array {}", array.name), array.check.as_ref()?)));
     let now: Vec<(String, &ReadingEntry)> =
         disks.chain(checks).filter(|(_, reading)| matches!(reading.activity.as_str(), "reading" | "waiting")).collect();
-    let all: Vec<&ReadingEntry> = seen
+    let all: Vec<&ReadingEntry> = status
         .disks
         .iter()
         .map(|disk| &disk.reading)
-        .chain(seen.arrays.iter().filter_map(|array| array.check.as_ref()))
+        .chain(status.arrays.iter().filter_map(|array| array.check.as_ref()))
         .collect();
     let next_due = all.iter().map(|reading| reading.due).min();
     html! {
@@ -212,9 +213,10 @@ fn reading(seen: &WatchDocument) -> Markup {
             @if now.is_empty() {
                 p {
                     "Nothing. "
-                    @if let Some(until) = seen.paused_until { "Paused until " (told::moment(until)) ". " }
+                    @if let Some(until) = status.paused_until { "Paused until " (told::moment(until)) ". " }
                     @if let Some(due) = next_due {
-                        @if due <= seen.time { "Some sectors are overdue." } @else { "The next sector is due on " (date(due)) "." }
+                        @if due <= status.time { "Some sectors are overdue." }
+                        @else { "The next sector is due on " (date(due)) "." }
                     }
                 }
             } @else {
@@ -229,7 +231,7 @@ fn reading(seen: &WatchDocument) -> Markup {
 
 fn reading_row(name: &str, reading: &ReadingEntry) -> Markup {
     let share = reading.pass_share.map(|share| (share * 100.0).clamp(0.0, 100.0));
-    let does = match (reading.activity.as_str(), &reading.why) {
+    let activity = match (reading.activity.as_str(), &reading.why) {
         ("reading", _) => "reading".to_owned(),
         (_, Some(why)) => why.clone(),
         (_, None) => "waiting".to_owned(),
@@ -244,7 +246,7 @@ fn reading_row(name: &str, reading: &ReadingEntry) -> Markup {
                     " " (format!("{:.0} %", share.floor()))
                 } @else { "-" }
             }
-            td data-h="Does" { (does) }
+            td data-h="Does" { (activity) }
             td data-h="Others lose" {
                 @match reading.slowdown_nanos {
                     Some(lost) => { (show_time(Nanos(lost))) " of " (budget) " allowed" }
@@ -257,14 +259,14 @@ fn reading_row(name: &str, reading: &ReadingEntry) -> Markup {
 }
 
 fn channels(view: &PageView<'_>) -> Markup {
-    let seen = view.seen;
+    let status = view.status;
     html! {
-        @if !seen.channels.is_empty() {
+        @if !status.channels.is_empty() {
             section aria-labelledby="alerts" {
                 h2 #alerts { "Alerts" }
                 table.cards {
                     thead { tr { th { "Way" } th { "Proof" } th { "Last accepted" } th { "Last answer" } } }
-                    tbody { @for channel in &seen.channels { (channel_row(channel, seen.time)) } }
+                    tbody { @for channel in &status.channels { (channel_row(channel, status.time)) } }
                 }
             }
         }
@@ -289,15 +291,15 @@ fn channel_row(channel: &ChannelEntry, now: u64) -> Markup {
     }
 }
 
-fn rest(seen: &WatchDocument) -> Markup {
-    let lines = told::rest(seen);
+fn rest(status: &WatchDocument) -> Markup {
+    let lines = told::rest(status);
     html! {
-        @if !lines.is_empty() || !seen.others.is_empty() {
+        @if !lines.is_empty() || !status.others.is_empty() {
             section aria-labelledby="rest" {
                 h2 #rest { "Also" }
                 ul.plain {
                     @for line in &lines { li { (with_command(line)) } }
-                    @for other in &seen.others { li { "Somebody else scrubs here: " (other) } }
+                    @for other in &status.others { li { "Somebody else scrubs here: " (other) } }
                 }
             }
         }

@@ -24,7 +24,7 @@ fn class(age_days: u64) -> &'static str {
 }
 
 fn cell(part: &SurfacePart, now: u64, place: &str) -> ChartCell {
-    let words = |what: String| format!("{place}: {what}");
+    let words = |text: String| format!("{place}: {text}");
     match (part.unreadable, part.read) {
         (0, 0) => ChartCell { class: "never", words: words("not all of it was read yet".to_owned()) },
         (0, read) => ChartCell {
@@ -36,8 +36,8 @@ fn cell(part: &SurfacePart, now: u64, place: &str) -> ChartCell {
     }
 }
 
-fn place(number: usize, of: usize) -> String {
-    let percent = |number: usize| number as f64 * 100.0 / of.max(1) as f64;
+fn place(number: usize, count: usize) -> String {
+    let percent = |number: usize| number as f64 * 100.0 / count.max(1) as f64;
     format!("{:.0} to {:.0} % of the disk", percent(number), percent(number + 1))
 }
 
@@ -47,7 +47,7 @@ fn cells(parts: &[SurfacePart], now: u64) -> Vec<ChartCell> {
 
 /// The cells of the ring of a machine's only disk. Without a map all of it is as old as its oldest sector.
 pub fn ring_cells(view: &PageView<'_>, disk: &DiskEntry) -> Vec<ChartCell> {
-    let now = view.seen.time;
+    let now = view.status.time;
     let detail = view.past_of(&disk.key).and_then(|past| past.detail.as_ref());
     match detail.map(|detail| detail.surface.as_slice()) {
         Some(parts) if !parts.is_empty() => cells(parts, now),
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_never_read_is_not_shown_as_read() {
+    fn parts_that_were_never_read_are_not_shown_as_read() {
         let now = 1_773_320_400;
         let part = |read, unreadable| cell(&SurfacePart { read, unreadable }, now, "x").class;
         assert_eq!(part(0, 0), "never");

@@ -25,7 +25,7 @@ const ROWS: [(&str, &str, &[&str]); 5] = [
 
 /// Draws the section.
 pub fn year(view: &PageView<'_>) -> Markup {
-    let now = view.seen.time;
+    let now = view.status.time;
     let Some(past) = view.past else {
         return html! { section { h2 { "Twelve months" } p.stale { (view.no_history()) } } };
     };
@@ -91,7 +91,7 @@ fn kind(event: &PastEvent) -> String {
 
 /// The subject of an event: an array by its name, or by the beginning of its UUID; others as in the history.
 fn subject(view: &PageView<'_>, event: &PastEvent) -> String {
-    let array = view.seen.arrays.iter().find(|array| array.key == event.subject);
+    let array = view.status.arrays.iter().find(|array| array.key == event.subject);
     match array {
         Some(array) => array.name.clone(),
         None if event.subject.len() == UUID_LENGTH && event.subject.is_ascii() => event.subject[..8].to_owned(),

@@ -7,7 +7,7 @@ use scrubjay_jobs::control::past::{CounterTrend, DiskDetail};
 /// Draws the data that there are.
 pub fn of(detail: &DiskDetail, now: u64) -> Markup {
     let days = |at: u64| (at as f64 - now as f64) / 86_400.0;
-    let warm: Vec<(f64, f64)> =
+    let temperatures: Vec<(f64, f64)> =
         detail.temperatures.iter().map(|&(at, celsius)| (days(at), f64::from(celsius))).collect();
     let has_moved = |trend: &&CounterTrend| trend.points.iter().any(|(_, value)| *value != trend.points[0].1);
     let moved: Vec<&CounterTrend> = detail.counters.iter().filter(has_moved).collect();
@@ -28,10 +28,10 @@ pub fn of(detail: &DiskDetail, now: u64) -> Markup {
         @if !moved.is_empty() {
             (figure("counters", "Counters of the drive that have changed", "value", moved.iter().map(|trend| series(trend)).collect(), true))
         }
-        @if warm.len() > 1 {
-            (figure("heat", "Temperature, the highest of each day", "degrees Celsius", vec![Series::new("", Style::Line, warm.clone())], false))
+        @if temperatures.len() > 1 {
+            (figure("heat", "Temperature, the highest of each day", "degrees Celsius", vec![Series::new("", Style::Line, temperatures.clone())], false))
         }
-        @if moved.is_empty() && warm.len() < 2 {
+        @if moved.is_empty() && temperatures.len() < 2 {
             p { "Nothing that could be drawn: no counter of this drive has changed, and its temperature is not known." }
         }
     }

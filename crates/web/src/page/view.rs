@@ -9,7 +9,7 @@ use scrubjay_jobs::control::told::date;
 /// The data of a page.
 pub struct PageView<'v> {
     /// The status.
-    pub seen: &'v WatchDocument,
+    pub status: &'v WatchDocument,
     /// The past; `None`: the history could not be read.
     pub past: Option<&'v PastDocument>,
     /// The source of both, with their age.
@@ -19,7 +19,7 @@ pub struct PageView<'v> {
     /// Is there a key, so that visitors can get a session?
     pub has_key: bool,
     /// The result of the last action.
-    pub said: Option<&'v str>,
+    pub action_result: Option<&'v str>,
 }
 
 impl PageView<'_> {
@@ -30,10 +30,10 @@ impl PageView<'_> {
 
     /// The status's sentence, marked if it is old or recorded.
     pub fn sentence(&self) -> String {
-        let sentence = &self.seen.sentence;
+        let sentence = &self.status.sentence;
         match self.time() {
-            PictureTime::Recorded => format!("Recorded {}: {sentence}", date(self.seen.time)),
-            PictureTime::Old if !self.seen.is_blind => format!("Not known now; was: {sentence}"),
+            PictureTime::Recorded => format!("Recorded {}: {sentence}", date(self.status.time)),
+            PictureTime::Old if !self.status.is_blind => format!("Not known now; was: {sentence}"),
             PictureTime::Now | PictureTime::Old => sentence.clone(),
         }
     }
