@@ -58,12 +58,12 @@ fn of_io(error: &io::Error, otherwise: &'static str) -> &'static str {
 
 /// An exception of this class; if it cannot be made, the error from making it.
 fn raise(py: Python<'_>, class: &str, text: String, file: Option<&str>, place: Option<SourcePlace>) -> PyErr {
-    let made = || -> PyResult<PyErr> {
+    let build = || -> PyResult<PyErr> {
         let class = py.import("scrubjay._errors")?.getattr(class)?;
         let exception = class.call1((text,))?;
         exception.setattr("file", file)?;
         exception.setattr("place", place.map(|place| place.to_string()))?;
         Ok(PyErr::from_value(exception))
     };
-    made().unwrap_or_else(|error| error)
+    build().unwrap_or_else(|error| error)
 }

@@ -27,17 +27,17 @@ pub struct RecordStream {
     is_ended: bool,
     /// The thread that asked for the stream. If it is also the one that reads, it can check for signals: it does
     /// nothing else, and does not hold Python's lock for another thread.
-    asker: ThreadId,
+    creator: ThreadId,
 }
 
 impl RecordStream {
     /// A stream of the records of these devices, or of all devices if none is named.
     pub fn new(trace: Trace, devices: &[String]) -> RecordStream {
-        let word = || DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
+        let dictionary = || DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
         let fields = vec![
             Field::new("arrival_ns", DataType::Int64, false),
-            Field::new("device", word(), false),
-            Field::new("kind", word(), false),
+            Field::new("device", dictionary(), false),
+            Field::new("kind", dictionary(), false),
             Field::new("offset", DataType::Int64, false),
             Field::new("length", DataType::Int64, false),
             Field::new("response_ns", DataType::Int64, true),
@@ -54,12 +54,12 @@ impl RecordStream {
             filter: DeviceFilter::new(devices),
             schema,
             is_ended: false,
-            asker: thread::current().id(),
+            creator: thread::current().id(),
         }
     }
 
     fn batch(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
-        if thread::current().id() == self.asker {
+        if thread::current().id() == self.creator {
             Python::attach(interrupted)?;
         }
         let mut records: Vec<Record> = Vec::with_capacity(ROWS);
@@ -107,8 +107,8 @@ fn interrupted(py: Python<'_>) -> Result<(), ArrowError> {
     if py.check_signals().is_ok() {
         return Ok(());
     }
-    let again = py.import("_thread").and_then(|module| module.call_method0("interrupt_main"));
-    drop(again); // if that fails, there is still the error
+    let raised = py.import("_thread").and_then(|module| module.call_method0("interrupt_main"));
+    drop(raised); // if that fails, there is still the error
     Err(ArrowError::ExternalError(Box::new(io::Error::new(io::ErrorKind::Interrupted, "interrupted"))))
 }
 

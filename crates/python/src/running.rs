@@ -27,18 +27,18 @@ pub fn run<T: Send + 'static>(
 ) -> PyResult<T> {
     let control = Arc::new(JobControl::on_threads(threads));
     let (sender, mut receiver) = mpsc::channel();
-    let theirs = Arc::clone(&control);
-    thread::spawn(move || drop(sender.send(job(&theirs))));
+    let thread_control = Arc::clone(&control);
+    thread::spawn(move || drop(sender.send(job(&thread_control))));
     loop {
         let waiting = &mut receiver;
         match py.detach(move || waiting.recv_timeout(TURN)) {
             Ok(result) => {
                 let result = result.map_err(|error| failure::raised(py, error))?;
-                tell(progress, &control)?;
+                report(progress, &control)?;
                 return Ok(result);
             }
             Err(RecvTimeoutError::Timeout) => {
-                if let Err(interrupt) = py.check_signals().and_then(|()| tell(progress, &control)) {
+                if let Err(interrupt) = py.check_signals().and_then(|()| report(progress, &control)) {
                     control.stop();
                     return Err(interrupt);
                 }
@@ -48,7 +48,7 @@ pub fn run<T: Send + 'static>(
     }
 }
 
-fn tell(progress: Option<&Bound<'_, PyAny>>, control: &JobControl) -> PyResult<()> {
+fn report(progress: Option<&Bound<'_, PyAny>>, control: &JobControl) -> PyResult<()> {
     let Some(progress) = progress else { return Ok(()) };
     let now = control.progress();
     progress.call1((now.records, now.pieces, now.pieces_expected)).map(drop)

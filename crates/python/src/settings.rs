@@ -58,16 +58,17 @@ pub fn parameters(py: Python<'_>, given: &[(String, String)]) -> PyResult<Vec<(P
     let mut values: Vec<(Parameter, ParameterValue)> = Vec::with_capacity(given.len());
     let known = || choice().parameters().map(|parameter| parameter.name().replace('-', "_")).collect::<Vec<_>>();
     for (name, text) in given {
-        let Some(which) = choice().parameters().find(|parameter| parameter.name().replace('-', "_") == *name) else {
+        let Some(parameter) = choice().parameters().find(|parameter| parameter.name().replace('-', "_") == *name)
+        else {
             return Err(refused(py, name, &format!("no parameter; there are {}", known().join(", "))));
         };
         if let Some((_, other)) =
-            values.iter().map(|(other, _)| (which, *other)).find(|&(one, other)| excludes(one, other))
+            values.iter().map(|(other, _)| (parameter, *other)).find(|&(one, other)| excludes(one, other))
         {
             let other = other.name().replace('-', "_");
             return Err(refused(py, name, &format!("cannot be given together with {other}")));
         }
-        values.push((which, parsed(py, name, text, |text| parameter::parse(which, text))?));
+        values.push((parameter, parsed(py, name, text, |text| parameter::parse(parameter, text))?));
     }
     Ok(values)
 }
@@ -82,10 +83,10 @@ fn choice() -> PolicyChoice {
 }
 
 /// A policy for Python: its name, its description, and its parameters, each with a line of help.
-type ToldPolicy = (&'static str, &'static str, Vec<(String, String)>);
+type PolicyForPython = (&'static str, &'static str, Vec<(String, String)>);
 
 /// All policies that can be simulated.
-pub fn policies() -> Vec<ToldPolicy> {
+pub fn policies() -> Vec<PolicyForPython> {
     let help = |parameter: &Parameter| (parameter.name().replace('-', "_"), choice().help(*parameter));
     <Playable as NamedRow>::all()
         .into_iter()

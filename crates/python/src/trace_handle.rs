@@ -141,7 +141,7 @@ impl TraceHandle {
         let (trace, devices) = (self.opened(py)?, self.devices.clone());
         run(py, progress, threads, move |control| {
             let started = Instant::now();
-            let (mut loads, told) = loads(control, trace, &devices, service, Hold::Periods)?;
+            let (mut loads, notes) = loads(control, trace, &devices, service, Hold::Periods)?;
             let read = started.elapsed();
             let left_out = tune::leave_out_small(&mut loads, min_requests)?;
             let started = Instant::now();
@@ -149,7 +149,7 @@ impl TraceHandle {
             let took = Took { read, tune: started.elapsed() };
             let documents =
                 loads.iter().zip(&tuned).map(|(load, tuned)| json(&TuneDocument::new(load, &task, tuned, took)));
-            Ok((documents.collect(), left_out, notes::texts(&told)))
+            Ok((documents.collect(), left_out, notes::texts(&notes)))
         })
     }
 
@@ -176,13 +176,13 @@ impl TraceHandle {
         let parameters = PolicyParameters::with(&given);
         let (trace, devices) = (self.opened(py)?, self.devices.clone());
         run(py, progress, threads, move |control| {
-            let (loads, told) = loads(control, trace, &devices, service, simulation::hold(policy))?;
+            let (loads, notes) = loads(control, trace, &devices, service, simulation::hold(policy))?;
             let played = simulation::play(&loads, policy, &parameters, disk, control)?;
             let documents = loads
                 .iter()
                 .zip(&played)
                 .map(|(load, played)| json(&SimulationDocument::new(load, policy, &parameters, played)));
-            Ok((documents.collect(), notes::texts(&told)))
+            Ok((documents.collect(), notes::texts(&notes)))
         })
     }
 
@@ -216,9 +216,9 @@ impl TraceHandle {
     ) -> PyResult<Vec<((u64, u64), (u64, Option<u64>))>> {
         let (path, options) = (self.one_file(py)?, self.options);
         let cuts = run(py, None, 0, move |_| cut::cuts(&path, options, parts, disorder))?;
-        let told =
+        let bounds =
             |part: &TracePart| ((part.bytes.start, part.bytes.end), (part.from.0, part.until.map(|until| until.0)));
-        Ok(cuts.iter().map(told).collect())
+        Ok(cuts.iter().map(bounds).collect())
     }
 
     /// The busy periods of a part, of each device in the order of their first requests. `bytes`: all of the file without.
@@ -273,7 +273,7 @@ impl TraceHandle {
         opened.map_err(|error| raised(py, error))
     }
 
-    /// Reads the trace to its end, and returns the result of `made`.
+    /// Reads the trace to its end, and returns the result of `convert`.
     fn seen<T: Send + 'static>(
         &self,
         py: Python<'_>,
@@ -281,13 +281,13 @@ impl TraceHandle {
         disk: &str,
         is_studied: bool,
         progress: Option<&Bound<'_, PyAny>>,
-        made: impl FnOnce(SeenTrace) -> T + Send + 'static,
+        convert: impl FnOnce(SeenTrace) -> T + Send + 'static,
     ) -> PyResult<T> {
         let (service, disk) = (settings::service_choice(py, service)?, settings::disk(py, disk)?);
         let (trace, devices) = (self.opened(py)?, self.devices.clone());
         run(py, progress, 0, move |control| {
             let task = InfoTask { devices: &devices, service, disk, is_studied };
-            trace_info::walk(trace, &task, control).map(made)
+            trace_info::walk(trace, &task, control).map(convert)
         })
     }
 
@@ -319,8 +319,8 @@ fn loads(
     service: ServiceSource,
     hold: Hold,
 ) -> Result<(Vec<DeviceLoad>, Vec<TraceNote>), JobError> {
-    let (loads, told) = workload::loads_of(control, trace, devices, service, hold)?;
-    if loads.is_empty() { Err(workload::no_requests()) } else { Ok((loads, told)) }
+    let (loads, notes) = workload::loads_of(control, trace, devices, service, hold)?;
+    if loads.is_empty() { Err(workload::no_requests()) } else { Ok((loads, notes)) }
 }
 
 /// Writes the selected records.
