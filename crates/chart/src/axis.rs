@@ -29,7 +29,7 @@ pub struct Number {
 }
 
 /// Slack, in steps or positions, so that rounding errors of sums of steps do not lose the tick at the end of an axis.
-const HAIR: f64 = 1e-9;
+const SLACK: f64 = 1e-9;
 
 impl AxisSpan {
     /// The range of those values that can be shown; a harmless default if there are none.
@@ -43,7 +43,7 @@ impl AxisSpan {
             (false, _) => (from, to),
         };
         let span = AxisSpan { scale, from, to };
-        if to - from <= from.abs().max(to.abs()) * HAIR { span.widened() } else { span }
+        if to - from <= from.abs().max(to.abs()) * SLACK { span.widened() } else { span }
     }
 
     /// Widens a range that is a single position.
@@ -92,13 +92,13 @@ impl AxisSpan {
         match self.scale {
             AxisScale::Linear => {
                 let step = step(self.length(), ticks);
-                let from = (self.from / step + HAIR).floor() * step;
-                AxisSpan { from, to: (self.to / step - HAIR).ceil() * step, ..self }
+                let from = (self.from / step + SLACK).floor() * step;
+                AxisSpan { from, to: (self.to / step - SLACK).ceil() * step, ..self }
             }
             AxisScale::Log => {
                 AxisSpan { from: -half_decade_above(-self.from, true), to: half_decade_above(self.to, false), ..self }
             }
-            AxisScale::Octaves => AxisSpan { from: (self.from + HAIR).floor(), to: (self.to - HAIR).ceil(), ..self },
+            AxisScale::Octaves => AxisSpan { from: (self.from + SLACK).floor(), to: (self.to - SLACK).ceil(), ..self },
         }
     }
 
@@ -119,7 +119,7 @@ impl AxisSpan {
     /// Numbers at the powers of two, or at every n-th one if there is no room for all. They are short, so twice as many
     /// fit.
     fn ticks_octaves(self, count_max: usize) -> Vec<Tick> {
-        let (first, last) = ((self.from - HAIR).ceil() as i32, (self.to + HAIR).floor() as i32);
+        let (first, last) = ((self.from - SLACK).ceil() as i32, (self.to + SLACK).floor() as i32);
         let every = (f64::from(last - first + 1) / (2 * count_max.max(1)) as f64).ceil().max(1.0) as i32;
         let number = |value: f64| Number { text: grouped(&value.to_string()), exponent: None };
         (first..=last)
@@ -132,7 +132,7 @@ impl AxisSpan {
 
     /// The ticks at the multiples of `step` on a linear axis.
     pub fn ticks_every(self, step: f64) -> Vec<Tick> {
-        let (first, last) = ((self.from / step - HAIR).ceil() as i64, (self.to / step + HAIR).floor() as i64);
+        let (first, last) = ((self.from / step - SLACK).ceil() as i64, (self.to / step + SLACK).floor() as i64);
         let value_max = self.from.abs().max(self.to.abs());
         let tick = |n: i64| Tick { value: n as f64 * step, label: Some(plain(n as f64 * step, step, value_max)) };
         (first..=last).map(tick).collect()
@@ -147,7 +147,7 @@ impl AxisSpan {
         }
         let every = (decades / count_max as f64).ceil().max(1.0) as i32;
         // Numbers of axes within 0.0001 to 100,000 are read faster in full.
-        let full = self.from >= -4.0 - HAIR && self.to <= 5.0;
+        let full = self.from >= -4.0 - SLACK && self.to <= 5.0;
         let between = decades * 3.0 <= count_max as f64 && (full || decades < 2.0);
         let numbered: &[i32] = if between { &[1, 2, 5] } else { &[1] };
         let mut ticks = Vec::new();
@@ -155,7 +155,7 @@ impl AxisSpan {
             for digit in 1..=9 {
                 let value = f64::from(digit) * 10f64.powi(exponent);
                 let at = value.log10();
-                let inside = at >= self.from - HAIR && at <= self.to + HAIR;
+                let inside = at >= self.from - SLACK && at <= self.to + SLACK;
                 let shown = numbered.contains(&digit) && exponent % every == 0;
                 // Short marks help only where no decades are skipped.
                 if inside && (shown || every == 1) {
@@ -181,7 +181,7 @@ pub fn position(scale: AxisScale, value: f64) -> Option<f64> {
 fn step(length: f64, count_max: usize) -> f64 {
     let raw = length / count_max.max(1) as f64;
     let decade = 10f64.powf(raw.log10().floor());
-    let factor = [1.0, 2.0, 5.0, 10.0].into_iter().find(|factor| factor * decade >= raw * (1.0 - HAIR));
+    let factor = [1.0, 2.0, 5.0, 10.0].into_iter().find(|factor| factor * decade >= raw * (1.0 - SLACK));
     factor.unwrap_or(10.0) * decade
 }
 
@@ -190,14 +190,14 @@ fn step(length: f64, count_max: usize) -> f64 {
 fn half_decade_above(at: f64, mirrored: bool) -> f64 {
     let (two, five) = (2f64.log10(), 5f64.log10());
     let marks = if mirrored { [0.0, 1.0 - five, 1.0 - two, 1.0] } else { [0.0, two, five, 1.0] };
-    let floor = (at + HAIR).floor();
-    let mark = marks.into_iter().find(|mark| floor + mark >= at - HAIR);
+    let floor = (at + SLACK).floor();
+    let mark = marks.into_iter().find(|mark| floor + mark >= at - SLACK);
     floor + mark.unwrap_or(1.0)
 }
 
 /// A number of a linear axis, with as many digits as its step needs.
 fn plain(value: f64, step: f64, value_max: f64) -> Number {
-    let decimals = |step: f64| (-(step * (1.0 + HAIR)).log10().floor()).max(0.0) as usize;
+    let decimals = |step: f64| (-(step * (1.0 + SLACK)).log10().floor()).max(0.0) as usize;
     if value_max < 1e7 && step >= 1e-4 {
         return Number { text: grouped(&format!("{value:.*}", decimals(step))), exponent: None };
     }
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_axis_cannot_show_does_not_stretch_it() {
+    fn values_that_an_axis_cannot_show_do_not_stretch_it() {
         let values = [0.0, -5.0, f64::NAN, f64::INFINITY, 1.0, 100.0];
         assert_eq!(AxisSpan::of(AxisScale::Log, values), AxisSpan { scale: AxisScale::Log, from: 0.0, to: 2.0 });
         assert_eq!(AxisSpan::of(AxisScale::Log, values).share(0.0), None);

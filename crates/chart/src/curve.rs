@@ -70,19 +70,19 @@ impl Frame {
 pub fn draw<'a>(
     svg: &mut String,
     frame: &Frame,
-    ground: &mut LabelledSheet,
+    label_sheet: &mut LabelledSheet,
     number: usize,
     series: &'a Series,
     slot: BarSlot,
 ) -> Vec<WantedLabel<'a>> {
     let _ = writeln!(svg, "<g class=\"c{}\">", number % COLOURS);
     match series.style {
-        Style::Bars => bars(svg, frame, ground, series, slot),
-        Style::Points => points(svg, frame, ground, number, series, |_| true),
+        Style::Bars => bars(svg, frame, label_sheet, series, slot),
+        Style::Points => points(svg, frame, label_sheet, number, series, |_| true),
         Style::Line | Style::Dashed => {
-            line(svg, frame, ground, series);
+            line(svg, frame, label_sheet, series);
             let few = series.points.len() <= MARKS_MAX;
-            points(svg, frame, ground, number, series, |point| few || !point.label.is_empty());
+            points(svg, frame, label_sheet, number, series, |point| few || !point.label.is_empty());
         }
     }
     svg.push_str("</g>\n");
@@ -92,12 +92,12 @@ pub fn draw<'a>(
 
 /// Writes the labels where there is room, the ends of curves first. The text of a label without room is still in the
 /// pointer's note and in the CSV.
-pub fn labels(svg: &mut String, ground: &mut LabelledSheet, mut wanted: Vec<WantedLabel<'_>>) {
+pub fn labels(svg: &mut String, label_sheet: &mut LabelledSheet, mut wanted: Vec<WantedLabel<'_>>) {
     wanted.sort_by_key(|label| (label.rank, label.series));
     wanted.truncate(LABELS_MAX);
     for label in wanted {
         let (size, height) = LABEL;
-        let Some(area) = ground.place(label.at, width(label.text, size), height) else { continue };
+        let Some(area) = label_sheet.place(label.at, width(label.text, size), height) else { continue };
         let near = (label.at.0.clamp(area.x, area.x + area.width), label.at.1.clamp(area.y, area.y + area.height));
         let _ = write!(svg, "<g class=\"t{}\">", label.series % COLOURS);
         if (near.0 - label.at.0).hypot(near.1 - label.at.1) > 10.0 {
@@ -152,7 +152,7 @@ pub fn sign(svg: &mut String, number: usize, series: &Series, x: f64, y: f64) {
 }
 
 /// Strokes a line. A point that cannot be shown breaks it, so that nothing is claimed about its place.
-fn line(svg: &mut String, frame: &Frame, ground: &mut LabelledSheet, series: &Series) {
+fn line(svg: &mut String, frame: &Frame, label_sheet: &mut LabelledSheet, series: &Series) {
     let mut path = String::new();
     let places: Vec<Option<Place>> = series.points.iter().map(|point| frame.place(point)).collect();
     for run in places.split(Option::is_none) {
@@ -165,7 +165,7 @@ fn line(svg: &mut String, frame: &Frame, ground: &mut LabelledSheet, series: &Se
             path.push_str("h0");
         }
         for pair in kept.windows(2) {
-            ground.line(pair[0], pair[1]);
+            label_sheet.line(pair[0], pair[1]);
         }
     }
     let dash = dash(series.style);
@@ -176,25 +176,25 @@ fn dash(style: Style) -> &'static str {
     if style == Style::Dashed { " dash" } else { "" }
 }
 
-/// Marks the points that `asked` selects; as dots if they are very many.
+/// Marks the points that `is_selected` selects; as dots if they are very many.
 fn points(
     svg: &mut String,
     frame: &Frame,
-    ground: &mut LabelledSheet,
+    label_sheet: &mut LabelledSheet,
     number: usize,
     series: &Series,
-    asked: impl Fn(&CurvePoint) -> bool,
+    is_selected: impl Fn(&CurvePoint) -> bool,
 ) {
     let placed = |point| frame.place(point).map(|place| (point, place));
-    let asked: Vec<(&CurvePoint, Place)> =
-        series.points.iter().filter(|point| asked(point)).filter_map(placed).collect();
-    let places: Vec<Place> = asked.iter().map(|(_, place)| *place).collect();
-    let kept = thin::points(&places, DOT_CELL, |index| !asked[index].0.label.is_empty());
+    let selected: Vec<(&CurvePoint, Place)> =
+        series.points.iter().filter(|point| is_selected(point)).filter_map(placed).collect();
+    let places: Vec<Place> = selected.iter().map(|(_, place)| *place).collect();
+    let kept = thin::points(&places, DOT_CELL, |index| !selected[index].0.label.is_empty());
     let shapes = kept.len() <= SHAPES_MAX;
     let mut dots = String::new();
     for index in kept {
-        let (point, place) = asked[index];
-        ground.mark(place);
+        let (point, place) = selected[index];
+        label_sheet.mark(place);
         if shapes {
             mark(svg, number, place, &note(series, point));
         } else {
@@ -227,7 +227,7 @@ fn mark(svg: &mut String, number: usize, at: Place, note: &str) {
 }
 
 /// Draws the bars of a series, next to those of other series at the same places.
-fn bars(svg: &mut String, frame: &Frame, ground: &mut LabelledSheet, series: &Series, slot: BarSlot) {
+fn bars(svg: &mut String, frame: &Frame, label_sheet: &mut LabelledSheet, series: &Series, slot: BarSlot) {
     let placed = |point| frame.place(point).map(|place: Place| (point, (place.0 + slot.shift, place.1)));
     let placed: Vec<(&CurvePoint, Place)> = series.points.iter().filter_map(placed).collect();
     let ends: Vec<Place> = placed.iter().map(|(_, place)| *place).collect();
@@ -235,7 +235,7 @@ fn bars(svg: &mut String, frame: &Frame, ground: &mut LabelledSheet, series: &Se
     for index in thin::bars(&ends, base) {
         let (x, y) = ends[index];
         let area = Area { x: x - slot.width / 2.0, y: y.min(base), width: slot.width, height: (y - base).abs() };
-        ground.fill(area);
+        label_sheet.fill(area);
         let _ = write!(
             svg,
             "<rect class=\"bar\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"",

@@ -268,7 +268,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_of_numbers_are_told_by_their_cells() {
+    fn a_column_is_numeric_if_all_its_cells_are_numbers() {
         let row = |cells: [&str; 4]| cells.map(str::to_owned).to_vec();
         let rows =
             vec![row(["sda", "12", "−0.5 ms", "-"]), row(["1st", "-", "≤ 64KiB", ""]), row(["x", "", "1e9", "-"])];

@@ -74,7 +74,7 @@ impl LabelledSheet {
         let mut best: Option<(f64, Area)> = None;
         for (distance, price) in RINGS {
             for (right, down) in SIDES {
-                let area = beside(at, (right * distance, down * distance), width, height);
+                let area = label_area(at, (right * distance, down * distance), width, height);
                 let cost = price + self.weight(area);
                 let free = self.room.holds(area) && !self.taken.iter().any(|other| other.meets(area));
                 if free && cost <= COST_MAX && best.is_none_or(|(least, _)| cost < least) {
@@ -135,7 +135,7 @@ impl Area {
 }
 
 /// The rectangle of this size beside `at`, in the direction and at the distance `by`.
-fn beside(at: (f64, f64), by: (f64, f64), width: f64, height: f64) -> Area {
+fn label_area(at: (f64, f64), by: (f64, f64), width: f64, height: f64) -> Area {
     let edge = |at: f64, by: f64, length: f64| match by {
         by if by > 0.0 => at + by,
         by if by < 0.0 => at + by - length,
@@ -152,8 +152,9 @@ mod tests {
 
     #[test]
     fn labels_never_cover_each_other_nor_leave_the_room() {
-        let mut ground = LabelledSheet::new(ROOM);
-        let placed: Vec<Area> = (0..60).filter_map(|n| ground.place((f64::from(n) * 3.4, 50.0), 30.0, 12.0)).collect();
+        let mut label_sheet = LabelledSheet::new(ROOM);
+        let placed: Vec<Area> =
+            (0..60).filter_map(|n| label_sheet.place((f64::from(n) * 3.4, 50.0), 30.0, 12.0)).collect();
         assert!(placed.len() >= 10, "{}", placed.len());
         for (n, label) in placed.iter().enumerate() {
             assert!(ROOM.holds(*label));
@@ -163,16 +164,16 @@ mod tests {
 
     #[test]
     fn a_label_avoids_a_line() {
-        let mut ground = LabelledSheet::new(ROOM);
-        ground.line((0.0, 50.0), (200.0, 50.0));
-        let label = ground.place((100.0, 50.0), 30.0, 12.0).unwrap();
+        let mut label_sheet = LabelledSheet::new(ROOM);
+        label_sheet.line((0.0, 50.0), (200.0, 50.0));
+        let label = label_sheet.place((100.0, 50.0), 30.0, 12.0).unwrap();
         assert!(label.y + label.height <= 50.0, "above the line: {label:?}");
     }
 
     #[test]
     fn a_label_without_room_is_left_out() {
-        let mut ground = LabelledSheet::new(ROOM);
-        ground.fill(ROOM);
-        assert_eq!(ground.place((100.0, 50.0), 30.0, 12.0), None);
+        let mut label_sheet = LabelledSheet::new(ROOM);
+        label_sheet.fill(ROOM);
+        assert_eq!(label_sheet.place((100.0, 50.0), 30.0, 12.0), None);
     }
 }

@@ -97,8 +97,8 @@ pub fn files(page: &Page, facts: &[(&str, String)]) -> Result<Vec<PageFile>, Nam
             return Err(NameError::Repeated(name.to_owned()));
         }
         let (svg, csv) = match exhibit {
-            Exhibit::Figure(figure) => (Some(svg::draw(figure, Sheet::Alone).svg), csv::figure(figure)),
-            Exhibit::Maps(maps) => (Some(map::draw(maps, Sheet::Alone)), csv::maps(maps)),
+            Exhibit::Figure(figure) => (Some(svg::draw(figure, Sheet::Standalone).svg), csv::figure(figure)),
+            Exhibit::Maps(maps) => (Some(map::draw(maps, Sheet::Standalone)), csv::maps(maps)),
             Exhibit::Table(table) => (None, csv::table(table)),
         };
         files.extend(svg.map(|text| PageFile { name: format!("{name}.svg"), text }));

@@ -24,7 +24,7 @@ const SIDE_MAX: f64 = 300.0;
 /// Draws maps in rows, as many in a row as fit.
 pub fn draw(maps: &Maps, sheet: Sheet) -> String {
     let mut paper = Paper::new(&maps.title, sheet);
-    paper.soft(&told(maps));
+    paper.soft(&description(maps));
     let columns = columns(maps.panels.len(), sheet);
     let side = ((paper.room() - GAP * (columns as f64 - 1.0)) / columns as f64).min(SIDE_MAX);
     for row in maps.panels.chunks(columns) {
@@ -45,7 +45,7 @@ fn columns(panels: usize, sheet: Sheet) -> usize {
     panels.div_ceil(rows).max(1)
 }
 
-fn told(maps: &Maps) -> String {
+fn description(maps: &Maps) -> String {
     format!("Across and down: {}. The lighter, the larger: {}.", maps.axis, maps.value)
 }
 
@@ -106,8 +106,8 @@ mod tests {
     }
 
     #[test]
-    fn the_lighter_the_larger_and_neighbours_are_one() {
-        let svg = draw(&maps(1, vec![vec![2.0, 2.0, 1.0], vec![f64::NAN, 1.5, 1.0]]), Sheet::Alone);
+    fn larger_values_are_lighter_and_equal_neighbours_are_merged() {
+        let svg = draw(&maps(1, vec![vec![2.0, 2.0, 1.0], vec![f64::NAN, 1.5, 1.0]]), Sheet::Standalone);
         assert!(svg.contains("<path fill=\"#f6f6f6\" d=\"M0 0h2v1h-2z\"/>"), "{svg}");
         assert!(svg.contains("<path fill=\"#181818\" d=\"M2 0h1v1h-1zM2 1h1v1h-1z\"/>"), "{svg}");
         assert!(svg.contains("1.00 to 2.00") && svg.contains("a &lt;b&gt;"));

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sheet {
     /// In a file of its own, with its title and style.
-    Alone,
+    Standalone,
     /// In a page that has the style, on a screen or on paper.
     Wide,
     /// In a page that has the style, on a phone.
@@ -43,9 +43,9 @@ impl<'a> Paper<'a> {
     /// A new sheet, with its title written if it stands alone.
     pub fn new(title: &'a str, sheet: Sheet) -> Paper<'a> {
         let width = if sheet == Sheet::Narrow { 380.0 } else { 720.0 };
-        let (left, y) = if sheet == Sheet::Alone { (2.0 * MARGIN, 1.5 * MARGIN) } else { (1.0, 2.0) };
+        let (left, y) = if sheet == Sheet::Standalone { (2.0 * MARGIN, 1.5 * MARGIN) } else { (1.0, 2.0) };
         let mut paper = Paper { sheet, svg: String::new(), width, left, y, title };
-        if sheet == Sheet::Alone {
+        if sheet == Sheet::Standalone {
             paper.lines("title", &wrap(title, TITLE * 1.06, paper.room()), (left, "start"));
             paper.y += 6.0;
         }
@@ -85,7 +85,7 @@ impl<'a> Paper<'a> {
         let (height, title) = (height.ceil(), escape(self.title));
         let class = if sheet == Sheet::Narrow { "plot narrow" } else { "plot wide" };
         let size = format!("width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" role=\"img\"");
-        if sheet != Sheet::Alone {
+        if sheet != Sheet::Standalone {
             return format!("<svg class=\"{class}\" {size} aria-label=\"{title}\">\n{inside}</svg>\n");
         }
         format!(

@@ -21,7 +21,7 @@ pub struct StripDot {
     /// The place, in the units of the strip.
     pub at: f64,
     /// Whether it is an outlier, so that its words are written beside it.
-    pub is_odd: bool,
+    pub is_outlier: bool,
     /// What the dot is, in words.
     pub words: String,
 }
@@ -139,7 +139,7 @@ pub fn dots(dots: &[StripDot], show: impl Fn(f64) -> String, label: &str) -> Str
     let mut named: Vec<f64> = Vec::new();
     for dot in dots.iter().filter(|dot| dot.at.is_finite()) {
         let x = place(dot.at);
-        let class = if dot.is_odd { "odd" } else { "plain" };
+        let class = if dot.is_outlier { "odd" } else { "plain" };
         let words = escape(&dot.words);
         let _ = writeln!(
             svg,
@@ -147,7 +147,7 @@ pub fn dots(dots: &[StripDot], show: impl Fn(f64) -> String, label: &str) -> Str
             px(x)
         );
         // Words closer together than this would overlap.
-        if dot.is_odd && named.len() < NAMED_MAX && named.iter().all(|other| (other - x).abs() > 150.0) {
+        if dot.is_outlier && named.len() < NAMED_MAX && named.iter().all(|other| (other - x).abs() > 150.0) {
             let (anchor, at) = if x > WIDTH / 2.0 { ("end", x + 4.0) } else { ("start", x - 4.0) };
             let _ = writeln!(svg, "<text x=\"{}\" y=\"16\" text-anchor=\"{anchor}\">{words}</text>", px(at));
             named.push(x);
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ring_joins_what_is_alike_and_closes() {
+    fn a_ring_joins_equal_neighbours_and_closes() {
         let svg = ring(&[cell("a"), cell("a"), cell("b")], ("12 days", "at most"), "surface");
         assert_eq!(svg.matches("<path").count(), 2);
         assert!(svg.contains("&lt;read&gt;") && !svg.contains("<read>"));
@@ -243,12 +243,12 @@ mod tests {
 
     #[test]
     fn small_drawings_have_no_style_and_no_raw_text() {
-        let odd = |at| StripDot { at, is_odd: true, words: "sd\"a".into() };
+        let outlier = |at| StripDot { at, is_outlier: true, words: "sd\"a".into() };
         let row =
             TimelineRow { name: "<b>".into(), class: "pass", marks: vec![(0.5, "&".into()), (0.5001, "x".into())] };
         let drawings = [
             cells(&vec![cell("a"); 5], 2, "map"),
-            dots(&[odd(1.0), odd(1.0), odd(f64::NAN)], |at| format!("{at}"), "heat"),
+            dots(&[outlier(1.0), outlier(1.0), outlier(f64::NAN)], |at| format!("{at}"), "heat"),
             dots(&[], |_| String::new(), "none"),
             spark(&[0, 0, 3], "bad"),
             timeline(&[row], &[(0.0, "Jan".into())], "year"),

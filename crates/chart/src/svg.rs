@@ -49,12 +49,12 @@ pub fn draw(figure: &Figure, sheet: Sheet) -> Drawing {
 
 /// The pairs of lines of which the first cannot be seen, because the second, drawn later, lies on it.
 fn covered(series: &[Series], frame: &Frame) -> Vec<(String, String)> {
-    let lines = series.iter().filter(|one| matches!(one.style, Style::Line | Style::Dashed));
+    let lines = series.iter().filter(|line| matches!(line.style, Style::Line | Style::Dashed));
     let lines: Vec<(&str, Vec<Place>)> = lines
-        .map(|one| (one.name.as_str(), one.points.iter().filter_map(|point| frame.place(point)).collect()))
+        .map(|line| (line.name.as_str(), line.points.iter().filter_map(|point| frame.place(point)).collect()))
         .collect();
     let pair = |(number, (name, places)): (usize, &(&str, Vec<Place>))| {
-        let later = lines[number + 1..].iter().find(|(_, others)| lies_on(places, others));
+        let later = lines[number + 1..].iter().find(|(_, other_places)| lies_on(places, other_places));
         later.map(|(other, _)| ((*name).to_owned(), (*other).to_owned()))
     };
     lines.iter().enumerate().filter_map(pair).collect()
@@ -62,7 +62,7 @@ fn covered(series: &[Series], frame: &Frame) -> Vec<(String, String)> {
 
 /// Whether a sample of up to 64 `places` all lie on `line`, within a pixel. A single place covers nothing.
 fn lies_on(places: &[Place], line: &[Place]) -> bool {
-    const LOOKED_AT: usize = 64;
+    const SAMPLES: usize = 64;
     const NEAR: f64 = 1.0;
     let is_near = |&(x, y): &Place| {
         let mut parts = line.windows(2).filter(|part| part[0].0 <= x && x <= part[1].0);
@@ -71,7 +71,7 @@ fn lies_on(places: &[Place], line: &[Place]) -> bool {
             (part[0].1 + share * (part[1].1 - part[0].1) - y).abs() <= NEAR
         })
     };
-    places.len() > 1 && places.iter().step_by(places.len().div_ceil(LOOKED_AT)).all(is_near)
+    places.len() > 1 && places.iter().step_by(places.len().div_ceil(SAMPLES)).all(is_near)
 }
 
 /// Writes the names of the series in columns above the plot, where they cover nothing.
@@ -223,7 +223,8 @@ fn raised(exponent: i32) -> String {
 /// Draws all series, then all labels on top of them.
 fn curves(svg: &mut String, figure: &Figure, frame: &Frame, width: f64) {
     let Area { x, y, height, .. } = frame.area;
-    let mut ground = LabelledSheet::new(Area { x: x + 2.0, y: y - 8.0, width: width - x - 4.0, height: height + 6.0 });
+    let mut label_sheet =
+        LabelledSheet::new(Area { x: x + 2.0, y: y - 8.0, width: width - x - 4.0, height: height + 6.0 });
     let rows = figure.series.iter().filter(|series| series.style == Style::Bars).count().max(1) as f64;
     let gap = bar_gap(figure).unwrap_or(1.0) / frame.x.length() * frame.area.width;
     // Bars take four fifths of their gap, but not so much that they look like areas.
@@ -237,9 +238,9 @@ fn curves(svg: &mut String, figure: &Figure, frame: &Frame, width: f64) {
         if series.style == Style::Bars {
             bars += 1.0;
         }
-        wanted.extend(curve::draw(svg, frame, &mut ground, number, series, slot));
+        wanted.extend(curve::draw(svg, frame, &mut label_sheet, number, series, slot));
     }
-    curve::labels(svg, &mut ground, wanted);
+    curve::labels(svg, &mut label_sheet, wanted);
     if figure.series.iter().flat_map(|series| &series.points).all(|point| frame.place(point).is_none()) {
         let (x, y) = (px(x + frame.area.width / 2.0), px(y + height / 2.0));
         let _ = writeln!(svg, "<text class=\"soft\" x=\"{x}\" y=\"{y}\" text-anchor=\"middle\">no data</text>");

@@ -155,7 +155,7 @@ fn the_page_comes_first_and_then_the_files_of_each_exhibit() {
 }
 
 #[test]
-fn the_page_runs_nothing_and_asks_for_nothing() {
+fn the_page_has_no_scripts_and_links_only_to_its_files() {
     let files = files(&study(), &facts()).unwrap();
     let page = text(&files, "index.html");
     for forbidden in ["://", "<script", "src=", "url(", "@import", "<link", "<iframe", "onload", "javascript:"] {
@@ -171,7 +171,7 @@ fn the_page_runs_nothing_and_asks_for_nothing() {
 }
 
 #[test]
-fn names_from_files_are_text() {
+fn names_from_files_are_escaped() {
     let files = files(&study(), &facts()).unwrap();
     let page = text(&files, "index.html");
     assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
@@ -180,7 +180,7 @@ fn names_from_files_are_text() {
 }
 
 #[test]
-fn what_a_logarithmic_axis_cannot_show_is_counted() {
+fn points_that_a_logarithmic_axis_cannot_show_are_counted() {
     let files = files(&study(), &facts()).unwrap();
     assert!(text(&files, "index.html").contains("1 point cannot be shown"));
     let figure = text(&files, "survival.svg");
@@ -189,7 +189,7 @@ fn what_a_logarithmic_axis_cannot_show_is_counted() {
 }
 
 #[test]
-fn figures_of_nothing_are_drawn() {
+fn figures_of_empty_or_extreme_data_are_drawn_without_nan() {
     for (style, scale) in
         [(Style::Line, Axis::linear("")), (Style::Points, Axis::log("")), (Style::Bars, Axis::log(""))]
     {

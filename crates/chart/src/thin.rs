@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn of_bars_in_one_column_the_longest_stands() {
+    fn of_bars_in_one_column_the_longest_is_kept() {
         let ends = [(1.0, 90.0), (1.5, 20.0), (1.9, 60.0), (2.0, 95.0)];
         assert_eq!(bars(&ends, 100.0), [1, 3]);
     }
