@@ -231,19 +231,19 @@ mod tests {
     const CHUNK: usize = 4096;
 
     /// The parities that a contender writes; the stripes' parities were something else before.
-    fn parities(who: Contender, appendix: usize) -> Vec<Vec<u8>> {
+    fn parities(contender: Contender, appendix: usize) -> Vec<Vec<u8>> {
         let code = Code::new(5, 2).unwrap();
         let rival = Rival::load(&code);
         let mut memory = Memory::new(1 << 20);
         let mut stripes = memory.stripes(code, CHUNK, appendix, 7 * 3 * (CHUNK + appendix)).unwrap();
         assert_eq!(stripes.bytes(), 3 * 7 * (CHUNK + appendix));
-        stripes.run(3, |stripe| who.work(rival.as_ref(), stripe));
-        let mut made = Vec::new();
+        stripes.run(3, |stripe| contender.work(rival.as_ref(), stripe));
+        let mut written = Vec::new();
         stripes.run(3, |stripe| {
             assert!(stripe.rows.len() == 7 && stripe.rows.iter().all(|row| row.len() == CHUNK + appendix));
-            stripe.with_chunks(|_, _, parity| made.extend(parity.iter().map(|chunk| chunk.to_vec())));
+            stripe.with_chunks(|_, _, parity| written.extend(parity.iter().map(|chunk| chunk.to_vec())));
         });
-        made
+        written
     }
 
     #[test]
@@ -251,16 +251,16 @@ mod tests {
         for appendix in [0, 512] {
             let right = parities(Contender::Parity, appendix);
             assert!(right.len() == 6 && right != parities(Contender::Sums, appendix), "sums leave them alone");
-            let mut makers = vec![Contender::Fused, Contender::ParityThenSums];
+            let mut contenders = vec![Contender::Fused, Contender::ParityThenSums];
             if Isal::load().is_some() {
-                makers.extend([Contender::IsalParity, Contender::IsalTwo, Contender::IsalParityThenSums]);
+                contenders.extend([Contender::IsalParity, Contender::IsalTwo, Contender::IsalParityThenSums]);
             }
-            makers.into_iter().for_each(|who| assert!(parities(who, appendix) == right, "{who}"));
+            contenders.into_iter().for_each(|contender| assert!(parities(contender, appendix) == right, "{contender}"));
         }
     }
 
     #[test]
-    fn a_set_is_as_large_as_wished_if_there_is_room() {
+    fn a_set_touches_as_many_bytes_as_asked_if_there_is_room() {
         let mut memory = Memory::new(100 << 10);
         let mut bytes = |chunk, appendix, touched| {
             let stripes = memory.stripes(Code::new(4, 1).unwrap(), chunk, appendix, touched);

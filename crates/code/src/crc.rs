@@ -142,7 +142,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn tables_divide(state: u32, bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        fn the_tables_give_the_remainder_of_the_division(
+            state: u32,
+            bytes in proptest::collection::vec(any::<u8>(), 0..200),
+        ) {
             prop_assert_eq!(extend(state, &bytes), divided(state, &bytes));
         }
     }

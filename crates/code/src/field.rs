@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn an_inverse_undoes() {
+    fn a_number_times_its_inverse_is_one() {
         assert!((1..=255).all(|a| multiplied(a, inverse(a)) == 1));
     }
 

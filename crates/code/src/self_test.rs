@@ -12,12 +12,16 @@ pub struct SelfTestError {
     /// The path that is wrong.
     pub path: Path,
     /// The computation that is wrong.
-    pub what: &'static str,
+    pub computation: &'static str,
 }
 
 impl fmt::Display for SelfTestError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the processor or its memory is faulty, or the program is: {} by {:?} is wrong", self.what, self.path)
+        write!(
+            f,
+            "the processor or its memory is faulty, or the program is: {} by {:?} is wrong",
+            self.computation, self.path
+        )
     }
 }
 
@@ -34,18 +38,18 @@ const SHAPES: [(usize, usize, usize); 8] =
 /// The first failure.
 pub fn self_test() -> Result<(), SelfTestError> {
     for path in paths() {
-        let check = |is_right, what| if is_right { Ok(()) } else { Err(SelfTestError { path, what }) };
+        let check = |is_right, computation| if is_right { Ok(()) } else { Err(SelfTestError { path, computation }) };
         check(sum(path, b"123456789") == 0xe306_9283, "the sum of a known message")?;
         check(is_syndrome_known(path), "the parity of a known stripe")?;
         for (data, parity, length) in SHAPES {
             let stripe = SelfTestStripe::new(data, parity, length);
-            let (right, ours) = (stripe.work(Path::Scalar), stripe.work(path));
-            check(ours.parity == right.parity, "encoding")?;
-            check(ours.sums == right.sums, "encoding with sums")?;
-            check(ours.updated == right.updated, "updating")?;
-            check(ours.decoded == right.decoded && ours.decoded == stripe.lost(), "decoding")?;
-            check(ours.decoded_sums == right.decoded_sums, "decoding with sums")?;
-            check((0..data).all(|i| ours.sums[i] == sum(path, &stripe.data[i])), "summing")?;
+            let (expected, result) = (stripe.work(Path::Scalar), stripe.work(path));
+            check(result.parity == expected.parity, "encoding")?;
+            check(result.sums == expected.sums, "encoding with sums")?;
+            check(result.updated == expected.updated, "updating")?;
+            check(result.decoded == expected.decoded && result.decoded == stripe.lost(), "decoding")?;
+            check(result.decoded_sums == expected.decoded_sums, "decoding with sums")?;
+            check((0..data).all(|i| result.sums[i] == sum(path, &stripe.data[i])), "summing")?;
         }
     }
     Ok(())

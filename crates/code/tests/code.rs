@@ -131,7 +131,7 @@ fn the_widest_codes_rebuild_too() {
 }
 
 #[test]
-fn what_is_out_of_range_is_refused() {
+fn shapes_and_slots_out_of_range_are_refused() {
     assert_eq!(Code::new(0, 1).unwrap_err(), CodeError::NoData);
     assert_eq!(Code::new(1, 7).unwrap_err(), CodeError::TooManyParities { parity: 7 });
     assert_eq!(Code::new(250, 6).unwrap_err(), CodeError::TooManySlots { slots: 256 });
@@ -148,19 +148,19 @@ fn what_is_out_of_range_is_refused() {
 
 #[test]
 #[should_panic(expected = "one length")]
-fn chunks_of_two_lengths_are_a_broken_promise() {
+fn chunks_of_two_lengths_panic() {
     Code::new(2, 1).unwrap().encode(&[&[1, 2], &[3]], &mut [&mut [0, 0]]);
 }
 
 #[test]
 #[should_panic(expected = "one sum for each chunk")]
-fn a_sum_too_few_is_a_broken_promise() {
+fn a_missing_sum_panics() {
     Code::new(2, 1).unwrap().encode_summed(&[&[1], &[3]], &mut [&mut [0]], &mut [0; 2]);
 }
 
 /// Every path, every number of parities, every kind of loop: lengths around vectors, bands and blocks, and length 0.
 #[test]
-fn every_path_makes_what_the_scalar_one_makes() {
+fn every_path_gives_the_results_of_the_scalar_one() {
     let lengths =
         [0, 1, 31, 32, 63, 64, 65, 127, 128, 255, 256, 257, 511, 513, 640, 4095, 4096, 4097, 16 << 10, (16 << 10) + 65];
     for path in paths().into_iter().filter(|&path| path != Path::Scalar) {
@@ -173,29 +173,29 @@ fn every_path_makes_what_the_scalar_one_makes() {
 }
 
 fn compare(path: Path, data_count: usize, parity_count: usize, length: usize, shift: usize) {
-    let what = format!("{path:?}: {data_count}+{parity_count}, {length} bytes, {shift} off");
+    let case = format!("{path:?}: {data_count}+{parity_count}, {length} bytes, {shift} off");
     let scalar = Code::new(data_count, parity_count).unwrap().with_path(Path::Scalar);
     let code = scalar.clone().with_path(path);
     let data = Chunks::random(data_count, length, shift, length as u64);
     let right = encoded(&scalar, &data, 0);
-    let mut ours = encoded(&code, &data, shift);
-    assert_eq!(ours.slices(), right.slices(), "{what}");
+    let mut encoded_chunks = encoded(&code, &data, shift);
+    assert_eq!(encoded_chunks.slices(), right.slices(), "{case}");
     let outside = |chunks: &Chunks| {
         let (before, rest) = chunks.buffer.split_at(chunks.start);
         before.iter().chain(&rest[chunks.count * chunks.length..]).any(|&byte| byte != 0)
     };
-    assert!(!outside(&ours), "{what}: written outside");
-    ours.buffer.fill(0);
+    assert!(!outside(&encoded_chunks), "{case}: written outside");
+    encoded_chunks.buffer.fill(0);
     let (mut sums, mut right_sums) = (vec![0; code.slots()], vec![0; code.slots()]);
-    code.encode_summed(&data.slices(), &mut ours.slices_mut(), &mut sums);
-    assert_eq!(ours.slices(), right.slices(), "{what}");
-    scalar.encode_summed(&data.slices(), &mut ours.slices_mut(), &mut right_sums);
-    assert_eq!(sums, right_sums, "{what}");
-    assert_eq!(sums, [sums_of(&data), sums_of(&right)].concat(), "{what}");
-    update_is_encoding_anew(&code, &data, ours, &what);
+    code.encode_summed(&data.slices(), &mut encoded_chunks.slices_mut(), &mut sums);
+    assert_eq!(encoded_chunks.slices(), right.slices(), "{case}");
+    scalar.encode_summed(&data.slices(), &mut encoded_chunks.slices_mut(), &mut right_sums);
+    assert_eq!(sums, right_sums, "{case}");
+    assert_eq!(sums, [sums_of(&data), sums_of(&right)].concat(), "{case}");
+    assert_update_equals_encoding_again(&code, &data, encoded_chunks, &case);
 }
 
-fn update_is_encoding_anew(code: &Code, data: &Chunks, mut parity: Chunks, what: &str) {
+fn assert_update_equals_encoding_again(code: &Code, data: &Chunks, mut parity: Chunks, case: &str) {
     let column = data.count - 1;
     let new = Chunks::random(1, data.length, 0, 99);
     code.update(column, data.slices()[column], new.slices()[0], &mut parity.slices_mut());
@@ -203,7 +203,7 @@ fn update_is_encoding_anew(code: &Code, data: &Chunks, mut parity: Chunks, what:
     changed[column] = new.slices()[0];
     let mut right = Chunks::zeros(code.parity(), data.length, 0);
     code.clone().with_path(Path::Scalar).encode(&changed, &mut right.slices_mut());
-    assert_eq!(parity.slices(), right.slices(), "{what}: updated");
+    assert_eq!(parity.slices(), right.slices(), "{case}: updated");
 }
 
 proptest! {

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use scrubjay_code::{crc32c, crc32c_extend};
 
 #[test]
-fn published_sums() {
+fn sums_are_those_published() {
     let ascending: Vec<u8> = (0..32).collect();
     let descending: Vec<u8> = (0..32).rev().collect();
     // RFC 3720, B.4, "CRC Examples"; printed there as bytes in the order of transmission.

@@ -29,8 +29,8 @@ fn part(rows: &[usize], columns: &[usize]) -> Vec<u8> {
 /// do not matter.)
 fn determinant(rows: &[usize], columns: &[usize]) -> u8 {
     let Some((&row, rows)) = rows.split_first() else { return 1 };
-    let others = |at| [&columns[..at], &columns[at + 1..]].concat();
-    (0..columns.len()).fold(0, |sum, at| sum ^ multiply(coefficient(row, columns[at]), determinant(rows, &others(at))))
+    let without = |at| [&columns[..at], &columns[at + 1..]].concat();
+    (0..columns.len()).fold(0, |sum, at| sum ^ multiply(coefficient(row, columns[at]), determinant(rows, &without(at))))
 }
 
 /// The determinant by the formula in the module's text.
@@ -58,8 +58,8 @@ fn rows_are_those_published() {
         [0x01, 0x2b, 0x3f, 0xcf, 0x73, 0x2c, 0xd6, 0xed],
     ];
     for (row, published) in published.iter().enumerate() {
-        let ours: Vec<u8> = (0..8).map(|i| multiply(coefficient(row, i), inverse(coefficient(row, 0)))).collect();
-        assert_eq!(ours, published);
+        let divided: Vec<u8> = (0..8).map(|i| multiply(coefficient(row, i), inverse(coefficient(row, 0)))).collect();
+        assert_eq!(divided, published);
     }
 }
 
@@ -130,7 +130,7 @@ fn every_part_of_up_to_3_rows_has_a_determinant() {
 }
 
 #[test]
-fn what_has_no_inverse_gets_none() {
+fn a_singular_matrix_has_no_inverse() {
     assert_eq!(invert(&[1, 2, 2, 4], 2), None);
     assert_eq!(invert(&[], 0), Some(vec![]));
     assert_eq!(invert(&[0, 1, 1, 0], 2), Some(vec![0, 1, 1, 0]));
