@@ -26,7 +26,7 @@ const TEST: &str = "tests/lab/deb.sh";
 /// # Errors
 /// When there is another argument, or a step fails.
 pub fn run(arguments: &[String]) -> Result<bool> {
-    let is_tried = match arguments {
+    let is_tested = match arguments {
         [] => false,
         [option] if option == "--test" => true,
         _ => bail!("what is {}? There is only --test", arguments.join(" ")),
@@ -56,20 +56,21 @@ pub fn run(arguments: &[String]) -> Result<bool> {
     // --package, because the metadata are in the manifest of crates/cli.
     pack.args(["--package", "scrubjay", "--profile", "dist", "--no-build", "--locked", "--strip", "--output"])
         .arg(&packages);
-    let said = output(pack.stderr(Stdio::inherit()))?;
-    println!("{said}");
-    if !is_tried {
+    let text = output(pack.stderr(Stdio::inherit()))?;
+    println!("{text}");
+    if !is_tested {
         return Ok(true);
     }
-    let package = said.lines().last().context("cargo-deb says no path")?;
+    let package = text.lines().last().context("cargo-deb says no path")?;
     Ok(Command::new(TEST).arg(package).status().context(TEST)?.success())
 }
 
 /// Checks that the package's changelog begins with this version: `scrubjay (0.1.0-1) ...`.
 fn check_version(changelog: &str, version: &str) -> Result<()> {
-    let of = changelog.split_once('(').and_then(|(_, rest)| rest.split_once(')')).map_or("", |(of, _)| of);
-    let is_of = of.rsplit_once('-').is_some_and(|(upstream, _)| upstream == version);
-    ensure!(is_of, "{CHANGELOG} begins with version {of}, but Cargo.toml has {version}: write an entry");
+    let packaged =
+        changelog.split_once('(').and_then(|(_, rest)| rest.split_once(')')).map_or("", |(packaged, _)| packaged);
+    let is_same = packaged.rsplit_once('-').is_some_and(|(upstream, _)| upstream == version);
+    ensure!(is_same, "{CHANGELOG} begins with version {packaged}, but Cargo.toml has {version}: write an entry");
     Ok(())
 }
 
@@ -80,8 +81,8 @@ fn cargo_deb(tools: &Path) -> Result<PathBuf> {
         command.arg("--version").stdin(Stdio::null()).stderr(Stdio::null());
         output(&mut command).is_ok_and(|version| version.contains(" 3."))
     };
-    let ours = tools.join("bin/cargo-deb");
-    for program in [PathBuf::from("cargo-deb"), ours.clone()] {
+    let installed = tools.join("bin/cargo-deb");
+    for program in [PathBuf::from("cargo-deb"), installed.clone()] {
         if is_there(&program) {
             return Ok(program);
         }
@@ -89,7 +90,7 @@ fn cargo_deb(tools: &Path) -> Result<PathBuf> {
     let mut install = Command::new("cargo");
     install.args(["install", "cargo-deb", "--version", CARGO_DEB, "--locked", "--force", "--root"]).arg(tools);
     succeed(&mut install).context("cannot install cargo-deb")?;
-    Ok(ours)
+    Ok(installed)
 }
 
 /// The environment of the build and of cargo-deb: the target folder, and flags that remove this machine's paths.
@@ -145,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_changelog_of_the_package_speaks_of_the_version() {
+    fn the_changelog_of_the_package_must_begin_with_the_version() {
         assert!(check_version("scrubjay (0.1.0-1) unstable; urgency=medium\n", "0.1.0").is_ok());
         for other in ["scrubjay (0.2.0-1) unstable\n", "scrubjay (0.1.0) unstable\n", ""] {
             assert!(check_version(other, "0.1.0").is_err(), "{other:?}");
@@ -153,10 +154,10 @@ mod tests {
     }
 
     #[test]
-    fn no_path_of_this_machine_is_told_to_the_compilers() {
+    fn compilers_get_flags_that_remove_the_paths_of_this_machine() {
         let environment = environment(Path::new("/x/target/package")).unwrap();
-        let of = |wanted: &str| &environment.iter().find(|(name, _)| *name == wanted).unwrap().1;
-        assert!(of("CARGO_ENCODED_RUSTFLAGS").contains(&format!("={}={SOURCES}\u{1f}", place::root().display())));
-        assert!(of("CFLAGS").ends_with(&format!("={DEPENDENCIES}")));
+        let value = |wanted: &str| &environment.iter().find(|(name, _)| *name == wanted).unwrap().1;
+        assert!(value("CARGO_ENCODED_RUSTFLAGS").contains(&format!("={}={SOURCES}\u{1f}", place::root().display())));
+        assert!(value("CFLAGS").ends_with(&format!("={DEPENDENCIES}")));
     }
 }

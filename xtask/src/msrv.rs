@@ -15,12 +15,12 @@ type Version = [u32; 3];
 pub fn run(_arguments: &[String]) -> Result<bool> {
     let manifest = std::fs::read_to_string("Cargo.toml").context("Cargo.toml")?;
     let text = promised(&manifest).context("Cargo.toml has no rust-version")?;
-    let ours = version(text).with_context(|| format!("rust-version {text}"))?;
+    let promise = version(text).with_context(|| format!("rust-version {text}"))?;
     let mut newer = 0;
     for package in packages(&["--workspace", "--edges", "normal,build,dev"])? {
         let path = package.folder()?.join("Cargo.toml");
         let manifest = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-        let needs = promised(&manifest).and_then(version).filter(|needs| *needs > ours);
+        let needs = promised(&manifest).and_then(version).filter(|needs| *needs > promise);
         if let Some([major, minor, patch]) = needs {
             println!("{} {} needs Rust {major}.{minor}.{patch}, and {text} is promised", package.name, package.version);
             newer += 1;

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_median_is_one_of_them() {
+    fn the_median_of_three_is_the_middle_one() {
         assert_eq!(median(&mut [3.0, 1.0, 2.0]), 2.0);
     }
 

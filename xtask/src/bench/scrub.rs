@@ -40,16 +40,16 @@ pub fn run(arguments: &[String]) -> Result<bool> {
     let bytes = File::open(&target).and_then(|mut file| file.seek(SeekFrom::End(0)));
     let bytes = bytes.with_context(|| target.display().to_string())?;
 
-    let (mut ours, mut fios, mut depth) = (Vec::new(), Vec::new(), 1);
+    let (mut scrub_times, mut fio_times, mut depth) = (Vec::new(), Vec::new(), 1);
     for round in 0..ROUNDS {
         if round % 2 == 0 {
             let scrub = scrub(&target, &state.0)?;
             depth = scrub.depth;
-            ours.push(scrub.seconds);
-            fios.push(fio_seconds(&target, depth)?);
+            scrub_times.push(scrub.seconds);
+            fio_times.push(fio_seconds(&target, depth)?);
         } else {
-            fios.push(fio_seconds(&target, depth)?);
-            ours.push(scrub(&target, &state.0)?.seconds);
+            fio_times.push(fio_seconds(&target, depth)?);
+            scrub_times.push(scrub(&target, &state.0)?.seconds);
         }
     }
     println!(
@@ -57,19 +57,19 @@ pub fn run(arguments: &[String]) -> Result<bool> {
         target.display(),
         bytes >> 20
     );
-    print(bytes, &mut ours, &mut fios);
+    print(bytes, &mut scrub_times, &mut fio_times);
     Ok(true)
 }
 
-fn print(bytes: u64, ours: &mut [f64], fios: &mut [f64]) {
+fn print(bytes: u64, scrub_times: &mut [f64], fio_times: &mut [f64]) {
     let rate = |seconds: f64| bytes as f64 / (1 << 20) as f64 / seconds;
     println!("{:<24} {:>10} {:>10} {:>10}", "MiB/s", "median", "slowest", "fastest");
-    for (name, seconds) in [("scrub --policy none", &mut *ours), ("fio", &mut *fios)] {
+    for (name, seconds) in [("scrub --policy none", &mut *scrub_times), ("fio", &mut *fio_times)] {
         let middle = median(seconds); // sorts
         let (fastest, slowest) = (seconds[0], seconds[seconds.len() - 1]);
         println!("{name:<24} {:>10.0} {:>10.0} {:>10.0}", rate(middle), rate(slowest), rate(fastest));
     }
-    println!("{:<24} {:>10.3}", "scrub / fio", median(fios) / median(ours));
+    println!("{:<24} {:>10.3}", "scrub / fio", median(fio_times) / median(scrub_times));
 }
 
 /// What a scrub reports of itself.

@@ -18,7 +18,7 @@ const HOURS: &str = "151";
 /// The space needed for both files, in bytes, with some reserve: an MSR row has some 70 bytes.
 const DISK_BYTES: u64 = 2 << 30;
 /// How often the peak memory of a process is sampled. The kernel keeps the peak, so only the last sample matters.
-const LOOK: Duration = Duration::from_millis(5);
+const SAMPLE_INTERVAL: Duration = Duration::from_millis(5);
 /// The competitor: time, kind, offset, length and response, one thread, batches as small as it likes.
 const POLARS: &str = "\
 import sys, time, polars
@@ -105,15 +105,15 @@ impl Files {
 
 fn reading(files: &Files) -> Result<()> {
     let rate = || Command::new(target_folder().join("release/examples/rate"));
-    let ours = |format: &'static str, file: &Path| {
+    let reader = |format: &'static str, file: &Path| {
         let file = file.to_owned();
         move || rows_a_second(rate().arg(format).arg(&file).arg("1"))
     };
     let mut racers: Vec<Racer> = vec![
-        Racer::new("MSR CSV, the reader alone", ours("msr", &files.msr)),
-        Racer::new("MSR CSV, through `open`", ours("open", &files.msr)),
-        Racer::new("Parquet, the reader alone", ours("parquet", &files.parquet)),
-        Racer::new("Parquet, through `open`", ours("open", &files.parquet)),
+        Racer::new("MSR CSV, the reader alone", reader("msr", &files.msr)),
+        Racer::new("MSR CSV, through `open`", reader("open", &files.msr)),
+        Racer::new("Parquet, the reader alone", reader("parquet", &files.parquet)),
+        Racer::new("Parquet, through `open`", reader("open", &files.parquet)),
     ];
     let polars = || Command::new("python3").args(["-c", "import polars"]).stderr(Stdio::null()).status();
     if polars().is_ok_and(|status| status.success()) {
@@ -147,13 +147,13 @@ fn rows_a_second(command: &mut Command) -> Result<f64> {
 /// A program to be measured.
 struct Racer<'a> {
     name: &'static str,
-    lap: Box<dyn FnMut() -> Result<f64> + 'a>,
+    measure: Box<dyn FnMut() -> Result<f64> + 'a>,
     figures: Vec<f64>,
 }
 
 impl<'a> Racer<'a> {
-    fn new(name: &'static str, lap: impl FnMut() -> Result<f64> + 'a) -> Racer<'a> {
-        Racer { name, lap: Box::new(lap), figures: Vec::new() }
+    fn new(name: &'static str, measure: impl FnMut() -> Result<f64> + 'a) -> Racer<'a> {
+        Racer { name, measure: Box::new(measure), figures: Vec::new() }
     }
 }
 
@@ -163,7 +163,7 @@ fn race(racers: &mut [Racer]) -> Result<()> {
     for round in 0..=ROUNDS {
         for turn in 0..count {
             let racer = &mut racers[(round + turn) % count];
-            let figure = (racer.lap)()?;
+            let figure = (racer.measure)()?;
             if round > 0 {
                 racer.figures.push(figure);
             }
@@ -183,8 +183,8 @@ fn tuning(files: &Files) -> Result<()> {
                 ratios.push(tuned.tune_seconds / tuned.read_seconds);
                 bytes.push(tuned.peak_bytes / tuned.requests);
             }
-            let row = |what: &str, figures: &mut [f64], unit: &str| {
-                print(&format!("tune, {name}, {cores}: {what}"), figures, unit);
+            let row = |quantity: &str, figures: &mut [f64], unit: &str| {
+                print(&format!("tune, {name}, {cores}: {quantity}"), figures, unit);
             };
             row("reading", &mut reads, "s");
             row("tuning", &mut tunes, "s");
@@ -220,7 +220,7 @@ fn tune(file: &Path, on_one_core: bool) -> Result<TuneFigure> {
     while child.try_wait()?.is_none() {
         let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
         peak_kib = peak_kib.max(number_after(&status, "VmHWM:").unwrap_or(0.0));
-        std::thread::sleep(LOOK);
+        std::thread::sleep(SAMPLE_INTERVAL);
     }
     let status = child.wait()?;
     ensure!(status.success(), "scrubjay tune: {status}");

@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_comes_from_elsewhere_is_found() {
+    fn packages_from_other_sources_than_crates_io_are_found() {
         let lock = format!("[[package]]\nname = \"a\"\nsource = \"{SOURCE}\"\n\n[[package]]\nname = \"ours\"\n");
         assert_eq!(foreign_sources(&lock), []);
         let git = "source = \"git+https://example.org/a\"\n";

@@ -41,8 +41,8 @@ fn read(tree: &str) -> Result<Vec<Package>> {
         let mut words = package.split(' ');
         let (name, version) = (words.next().unwrap_or_default(), words.next().and_then(|word| word.strip_prefix('v')));
         let version = version.with_context(|| format!("cargo tree says `{line}`"))?;
-        let is_ours = words.any(|word| word.starts_with("(/"));
-        if !is_ours {
+        let is_own = words.any(|word| word.starts_with("(/"));
+        if !is_own {
             packages.push(Package { name: name.into(), version: version.into(), licence: licence.into() });
         }
     }
@@ -139,8 +139,8 @@ fn files(folder: &Path) -> Result<Vec<(String, String)>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder)? {
         let (name, path) = entry.map(|entry| (entry.file_name().to_string_lossy().into_owned(), entry.path()))?;
-        let is_one = ["license", "licence", "copying", "copyright", "notice", "unlicense"];
-        if is_one.iter().any(|start| name.to_lowercase().starts_with(start)) && path.is_file() {
+        let starts = ["license", "licence", "copying", "copyright", "notice", "unlicense"];
+        if starts.iter().any(|start| name.to_lowercase().starts_with(start)) && path.is_file() {
             files.push((name, String::from_utf8_lossy(&std::fs::read(&path)?).into_owned()));
         }
     }
@@ -157,16 +157,16 @@ mod tests {
     }
 
     #[test]
-    fn others_packages_are_read_once_and_ours_not() {
+    fn third_party_packages_are_read_once_and_own_ones_not() {
         let tree = "scrubjay v0.1.0 (/x/crates/cli)|MIT|\none v1.0.0|MIT|\nmacro v2.0.0 (proc-macro)|ISC|\n\none v1.0.0|MIT| (*)\n";
         let names: Vec<String> =
-            read(tree).unwrap().iter().map(|one| format!("{} {}", one.name, one.licence)).collect();
+            read(tree).unwrap().iter().map(|package| format!("{} {}", package.name, package.licence)).collect();
         assert_eq!(names, ["macro ISC", "one MIT"]);
         assert!(read("nonsense|MIT|").is_err());
     }
 
     #[test]
-    fn what_is_allowed_is_chosen_and_all_of_it_must_be() {
+    fn an_allowed_choice_is_taken_and_all_licences_in_it_must_be_allowed() {
         let chosen = |licence: &str| package(licence).chosen().map(|choice| Vec::from_iter(choice).join("+"));
         assert_eq!(chosen("MIT OR Apache-2.0").as_deref(), Some("Apache-2.0"));
         assert_eq!(chosen("Unlicense OR MIT").as_deref(), Some("MIT"));
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn the_texts_of_what_was_chosen_are_handed_on_and_what_is_to_be_noticed() {
+    fn the_texts_of_the_chosen_licence_and_the_notices_are_shipped() {
         let wanted =
             |licence: &str, names: &[&str]| wanted(licence, &package(licence).chosen().unwrap(), names).join(" ");
         assert_eq!(wanted("MIT OR Apache-2.0", &["LICENSE-APACHE", "LICENSE-MIT"]), "");

@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_there_and_what_cargo_builds_is_not_left() {
+    fn earlier_changes_and_build_folders_do_not_count_as_left_behind() {
         let is_cache = |path: &str| path == "target/" || path == "fuzz/target/";
         let before = Checkout::read(" M README.md\0?? notes\0", is_cache);
         let after = " M Makefile\0 M README.md\0?? notes\0?? local-verify-0-verify.state\0!! fuzz/corpus/\0!! fuzz/target/\0!! target/\0";

@@ -74,27 +74,27 @@ pub fn run(arguments: &[String]) -> Result<bool> {
     Ok(!rows.iter().any(|row| row.outcome == StepOutcome::Failed))
 }
 
-/// Runs steps one after the other. Those with `is_beside` form a second sequence, in a thread.
+/// Runs steps one after the other. Those with `is_parallel` form a second sequence, in a thread.
 fn run_all(steps: &[TestStep]) -> Vec<SummaryRow> {
     let rows: Mutex<Vec<(usize, SummaryRow)>> = Mutex::default();
-    let go = |index: usize, output: &mut Option<String>| {
+    let run_step = |index: usize, output: &mut Option<String>| {
         let step = &steps[index];
         let start = Instant::now();
         let is_built = !rows.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|(_, row)| row.is_no_build());
         let row = SummaryRow { name: step.name, outcome: outcome(step, is_built, output), took: start.elapsed() };
-        let said = output.as_deref().map(|text| format!("\n{}{text}", head(steps, index))).unwrap_or_default();
-        println!("{said}=== {row}");
+        let captured = output.as_deref().map(|text| format!("\n{}{text}", head(steps, index))).unwrap_or_default();
+        println!("{captured}=== {row}");
         rows.lock().unwrap_or_else(PoisonError::into_inner).push((index, row));
     };
     thread::scope(|scope| {
-        let (beside, others) = mpsc::channel();
-        scope.spawn(move || others.iter().for_each(|index| go(index, &mut Some(String::new()))));
+        let (parallel, queue) = mpsc::channel();
+        scope.spawn(move || queue.iter().for_each(|index| run_step(index, &mut Some(String::new()))));
         for (index, step) in steps.iter().enumerate() {
-            if step.is_beside {
-                beside.send(index).expect("it listens until we are done");
+            if step.is_parallel {
+                parallel.send(index).expect("it listens until we are done");
             } else {
                 print!("\n{}", head(steps, index));
-                go(index, &mut None);
+                run_step(index, &mut None);
             }
         }
     });
@@ -165,8 +165,8 @@ fn outcome(step: &TestStep, is_built: bool, output: &mut Option<String>) -> Step
 
 /// Runs a command to its end; all its output is added to `text`.
 fn read(mut command: Command, text: &mut String) -> io::Result<ExitStatus> {
-    let (mut output, ours) = io::pipe()?;
-    let mut child = command.stdout(ours.try_clone()?).stderr(ours).spawn()?;
+    let (mut output, writer) = io::pipe()?;
+    let mut child = command.stdout(writer.try_clone()?).stderr(writer).spawn()?;
     drop(command); // it holds this process's write ends of the pipe
     let mut bytes = Vec::new();
     output.read_to_end(&mut bytes)?;
@@ -226,13 +226,13 @@ mod tests {
     }
 
     #[test]
-    fn a_row_tells_time_or_reason() {
+    fn a_row_shows_the_time_or_the_reason() {
         assert_eq!(row(StepOutcome::Failed).to_string(), "FAILED      1.2 s  a step");
         assert_eq!(row(StepOutcome::NotRun("no root".into())).to_string(), "NOT RUN            a step (no root)");
     }
 
     #[test]
-    fn what_needs_the_build_is_not_run_without_it() {
+    fn steps_that_need_the_build_are_not_run_without_it() {
         let lab = STEPS.iter().find(|step| step.needs_build).expect("the lab needs a build");
         assert_eq!(outcome(lab, false, &mut None), StepOutcome::NotRun("nothing was built".into()));
         let row = |name, outcome| SummaryRow { name, outcome, took: Duration::ZERO };
@@ -241,15 +241,15 @@ mod tests {
     }
 
     #[test]
-    fn steps_beside_others_are_told_in_their_place_with_all_they_print() {
+    fn parallel_steps_are_listed_in_order_with_all_their_output() {
         let command = &["sh", "-c", "echo out; echo err >&2; exit 77"];
         let mut output = Some(String::new());
-        let beside = TestStep { name: "b", command, is_beside: true, ..STEPS[0] };
-        let beside = TestStep { component: None, ..beside };
-        assert!(matches!(outcome(&beside, true, &mut output), StepOutcome::NotRun(_)));
+        let parallel = TestStep { name: "b", command, is_parallel: true, ..STEPS[0] };
+        let parallel = TestStep { component: None, ..parallel };
+        assert!(matches!(outcome(&parallel, true, &mut output), StepOutcome::NotRun(_)));
         assert_eq!(output.as_deref(), Some("out\nerr\n"));
-        let step = |name, command| TestStep { name, command, is_beside: false, ..beside };
-        let rows = run_all(&[step("a", &["true"]), beside, step("c", &["false"])]);
+        let step = |name, command| TestStep { name, command, is_parallel: false, ..parallel };
+        let rows = run_all(&[step("a", &["true"]), parallel, step("c", &["false"])]);
         assert_eq!(rows.iter().map(|row| row.name).collect::<String>(), "abc");
         assert_eq!(counts(&rows), "1 passed, 1 failed, 1 skipped");
     }
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_fails_and_where_there_is_no_git_it_is_not_run() {
+    fn files_left_in_the_checkout_fail_and_without_git_nothing_is_checked() {
         let why = || Err("no git here".to_owned());
         assert_eq!(left(why(), why()), StepOutcome::NotRun("no git here".to_owned()));
         let checkout = || Checkout::read("?? notes\0", |_| false);

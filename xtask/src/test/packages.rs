@@ -117,7 +117,7 @@ pub const ARRAYS: &[&str] = &[
 ];
 
 /// For `probe` on arrays that are file systems of this project's own (tests/lab/array.c).
-pub const ARRAYS_OF_OURS: &[&str] = &[
+pub const ARRAYS_ON_FUSE: &[&str] = &[
     "gcc",            // compiles it
     "libc6-dev",      // headers of the C library
     "linux-libc-dev", // headers of FUSE
@@ -147,7 +147,7 @@ pub const BTRFS: &[&str] = &[
 ];
 
 /// For a mounted btrfs on disks with one head each (tests/lab/faulty-disk), and a foreground.
-pub const BTRFS_BESIDE_LOAD: &[&str] = &[
+pub const BTRFS_UNDER_LOAD: &[&str] = &[
     "nbdkit",            // the server; its plugin is a disk
     "nbdkit-plugin-dev", // its header
     "gcc",               // compiles the plugin
@@ -330,7 +330,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_is_named_once() {
+    fn missing_packages_are_named_once() {
         let nowhere = "no-package-has-this-name";
         assert_eq!(missing(&[nowhere, nowhere]), [nowhere]);
         assert_eq!(install_line(&["a", "b"]), "apt-get install --no-install-recommends a b");

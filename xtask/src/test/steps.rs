@@ -3,7 +3,7 @@
 //! Steps that mostly wait for disks run in parallel with the others, once their packages and the build are there.
 
 use super::packages::{
-    ARRAYS, ARRAYS_OF_OURS, BENCH_DISK, BTRFS, BTRFS_BESIDE_LOAD, CAPTURE, CLIENTS, CONTRIB, FAULTY_DISK, FILE_SYSTEMS,
+    ARRAYS, ARRAYS_ON_FUSE, BENCH_DISK, BTRFS, BTRFS_UNDER_LOAD, CAPTURE, CLIENTS, CONTRIB, FAULTY_DISK, FILE_SYSTEMS,
     GUEST, GUEST_ARRAYS, GUEST_BTRFS, GUEST_FILE_SYSTEMS, GUEST_VOLUME, HANGING, HOST_SECTORS, PAGE, PAGE_SECURITY,
     PYTHON, WATCHED, WATCHED_VOLUME,
 };
@@ -24,7 +24,7 @@ pub struct TestStep {
     /// Whether it needs target/release/scrubjay.
     pub needs_build: bool,
     /// Whether it runs in parallel with the steps that follow, because it mostly waits.
-    pub is_beside: bool,
+    pub is_parallel: bool,
     /// What runs of it in the daily loop.
     pub smoke: Smoke,
 }
@@ -59,12 +59,12 @@ const PLAIN: TestStep = TestStep {
     component: None,
     packages: &[],
     needs_build: false,
-    is_beside: false,
+    is_parallel: false,
     smoke: Smoke::Nothing,
 };
 
 /// The defaults of the lab's steps.
-const LAB: TestStep = TestStep { needs_build: true, is_beside: true, ..PLAIN };
+const LAB: TestStep = TestStep { needs_build: true, is_parallel: true, ..PLAIN };
 
 /// The defaults of the long steps. (They run what `make build` left in target/release.)
 const LONG: TestStep = TestStep { ..PLAIN };
@@ -150,7 +150,7 @@ pub const STEPS: &[TestStep] = &[
     TestStep {
         name: "lab: limits, small parts, strangers and lost disks, probed, and what its writes leave behind",
         command: &["tests/lab/host-probe.sh"],
-        packages: ARRAYS_OF_OURS,
+        packages: ARRAYS_ON_FUSE,
         ..LAB
     },
     TestStep {
@@ -225,21 +225,21 @@ pub const STEPS: &[TestStep] = &[
         name: "lab: which file lies at a sector of an array, in a virtual machine",
         command: &["tests/lab/guest-sector.sh"],
         packages: GUEST_FILE_SYSTEMS,
-        is_beside: false,
+        is_parallel: false,
         ..LAB
     },
     TestStep {
         name: "lab: what lies at a sector of ext4, XFS, btrfs and a volume's member",
         command: &["tests/lab/host-sector.sh"],
         packages: HOST_SECTORS,
-        is_beside: false,
+        is_parallel: false,
         ..LAB
     },
     TestStep {
         name: "lab: a volume as a block device in a virtual machine, its server killed under load",
         command: &["tests/lab/guest-ublk.sh"],
         packages: GUEST_VOLUME,
-        is_beside: false,
+        is_parallel: false,
         ..LAB
     },
     TestStep {
@@ -338,7 +338,7 @@ pub const LONG_STEPS: &[TestStep] = &[
     TestStep {
         name: "a mounted btrfs beside a load, as btrfs scrubs it and as a scrub does within its budget",
         command: &["tests/lab/btrfs-load.sh"],
-        packages: BTRFS_BESIDE_LOAD,
+        packages: BTRFS_UNDER_LOAD,
         ..LONG
     },
     TestStep {

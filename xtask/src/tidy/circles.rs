@@ -93,7 +93,7 @@ impl<'a> Graph<'a> {
 
     /// The file that a path in `from` leads to, and the first name behind it.
     fn resolve<'u>(&self, from: usize, used: &'u UsePath) -> (usize, Option<&'u str>) {
-        let mut at: Vec<&str> = self.modules[from].path.iter().chain(&used.inside).map(String::as_str).collect();
+        let mut at: Vec<&str> = self.modules[from].path.iter().chain(&used.enclosing).map(String::as_str).collect();
         let mut rest = used.segments.iter().map(String::as_str).peekable();
         while let Some(&segment) = rest.peek() {
             match segment {
@@ -150,7 +150,7 @@ impl<'a> Graph<'a> {
             }
         }
         for (&(child, parent), &line) in &self.forgiven {
-            if let Some(circle) = self.stranger_circle(child, parent) {
+            if let Some(circle) = self.outside_circle(child, parent) {
                 findings.push(self.finding(&circle, line));
             }
         }
@@ -180,9 +180,9 @@ impl<'a> Graph<'a> {
         };
         let mut circles: BTreeSet<Vec<String>> = BTreeSet::new();
         for &module in uses.keys() {
-            let reached_here = reached(module);
-            if reached_here.contains(module) {
-                let circle = reached_here.iter().filter(|other| reached(other).contains(module));
+            let reached_modules = reached(module);
+            if reached_modules.contains(module) {
+                let circle = reached_modules.iter().filter(|other| reached(other).contains(module));
                 circles.insert(circle.map(|other| (*other).to_owned()).collect());
             }
         }
@@ -190,31 +190,32 @@ impl<'a> Graph<'a> {
     }
 
     /// A circle that starts with the forgiven use of `parent` by `child`, and returns through a file outside their folder.
-    fn stranger_circle(&self, child: usize, parent: usize) -> Option<Vec<usize>> {
+    fn outside_circle(&self, child: usize, parent: usize) -> Option<Vec<usize>> {
         let family = &self.modules[parent].path;
-        let strangers = (0..self.modules.len()).filter(|&index| !self.modules[index].path.starts_with(family));
-        strangers.into_iter().find_map(|stranger| {
+        let outsiders = (0..self.modules.len()).filter(|&index| !self.modules[index].path.starts_with(family));
+        outsiders.into_iter().find_map(|outsider| {
             let mut circle = vec![child];
-            circle.extend(self.route(parent, stranger, |_| true)?);
-            circle.extend(self.route(stranger, child, |index| index != parent)?.into_iter().skip(1));
+            circle.extend(self.route(parent, outsider, |_| true)?);
+            circle.extend(self.route(outsider, child, |index| index != parent)?.into_iter().skip(1));
             Some(circle)
         })
     }
 
-    /// A shortest way along the uses from `start` to `end` (at least one step), with both ends, over files that `may` allows.
-    fn route(&self, start: usize, end: usize, may: impl Fn(usize) -> bool) -> Option<Vec<usize>> {
-        let mut came_from: BTreeMap<usize, usize> = BTreeMap::new();
+    /// A shortest way along the uses from `start` to `end` (at least one step), with both ends, over files that
+    /// `is_allowed` allows.
+    fn route(&self, start: usize, end: usize, is_allowed: impl Fn(usize) -> bool) -> Option<Vec<usize>> {
+        let mut previous: BTreeMap<usize, usize> = BTreeMap::new();
         let mut queue = VecDeque::from([start]);
         while let Some(at) = queue.pop_front() {
             for &(_, to) in self.edges.range((at, 0)..=(at, usize::MAX)).map(|(edge, _)| edge) {
-                if came_from.contains_key(&to) || !may(to) {
+                if previous.contains_key(&to) || !is_allowed(to) {
                     continue;
                 }
-                came_from.insert(to, at);
+                previous.insert(to, at);
                 if to == end {
                     let mut route = vec![end];
                     while route.len() == 1 || route[route.len() - 1] != start {
-                        route.push(came_from[&route[route.len() - 1]]);
+                        route.push(previous[&route[route.len() - 1]]);
                     }
                     route.reverse();
                     return Some(route);
@@ -284,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn circles_are_told_by_their_files() {
+    fn circles_are_reported_by_their_files() {
         let files = [
             ("crates/x/src/main.rs", "mod a;\nmod b;\nmod c;\nfn main() { a::f() }\n"),
             ("crates/x/src/a.rs", "\nuse crate::b::{self, B};\n"),

@@ -111,16 +111,16 @@ fn char_len(rest: &[u8]) -> usize {
 
 /// The end of the item (or statement) that starts behind `at`: its `;`, or the `}` that closes its first `{`.
 fn item_end(code: &[u8], at: usize) -> usize {
-    let (mut braces, mut others) = (0, 0);
+    let (mut braces, mut brackets) = (0, 0);
     for (offset, &byte) in code[at..].iter().enumerate() {
         match byte {
             b'{' => braces += 1,
             b'}' => braces -= 1,
-            b'(' | b'[' => others += 1,
-            b')' | b']' => others -= 1,
+            b'(' | b'[' => brackets += 1,
+            b')' | b']' => brackets -= 1,
             _ => {}
         }
-        if braces == 0 && others == 0 && matches!(byte, b'}' | b';') {
+        if braces == 0 && brackets == 0 && matches!(byte, b'}' | b';') {
             return at + offset + 1;
         }
     }

@@ -24,7 +24,7 @@ pub fn check(tree: &Tree) -> Vec<TidyFinding> {
                 (_, true) => (!is_declared(tree, word)).then(|| format!("nothing declares `{word}`")),
                 _ => None,
             };
-            findings.extend(complaint.map(|what| TidyFinding::at(&map.path, number, what)));
+            findings.extend(complaint.map(|message| TidyFinding::at(&map.path, number, message)));
         }
     }
     findings.extend(formats(tree));
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_table_names_must_be_there() {
+    fn files_and_tables_named_in_the_map_must_exist() {
         let table = |rows: &str| {
             format!("# A\n{HEADING}\n| you want | write | row |\n|---|---|---|\n{rows}\n## More\n| `no/x` |\n")
         };

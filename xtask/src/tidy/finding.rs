@@ -10,20 +10,20 @@ pub struct TidyFinding {
     /// Line, from 1.
     pub line: usize,
     /// What is wrong there.
-    pub what: String,
+    pub message: String,
 }
 
 impl TidyFinding {
-    /// The finding `what` at `path:line`.
-    pub fn at(path: &str, line: usize, what: impl Into<String>) -> TidyFinding {
-        TidyFinding { path: path.to_owned(), line, what: what.into() }
+    /// The finding `message` at `path:line`.
+    pub fn at(path: &str, line: usize, message: impl Into<String>) -> TidyFinding {
+        TidyFinding { path: path.to_owned(), line, message: message.into() }
     }
 }
 
-/// `path:line: what`, which editors can jump to.
+/// `path:line: message`, which editors can jump to.
 impl fmt::Display for TidyFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}", self.path, self.line, self.what)
+        write!(f, "{}:{}: {}", self.path, self.line, self.message)
     }
 }
 

@@ -53,8 +53,8 @@ pub fn check(tree: &Tree) -> Vec<TidyFinding> {
             ));
         }
         for dependency in &room.manifest.dependencies {
-            if let Some(what) = against(&rooms, name, dependency) {
-                findings.push(TidyFinding::at(&room.path, dependency.line, what));
+            if let Some(message) = violation(&rooms, name, dependency) {
+                findings.push(TidyFinding::at(&room.path, dependency.line, message));
             }
         }
     }
@@ -78,8 +78,8 @@ pub fn places(tree: &Tree) -> Vec<CrateFloor> {
     let mut places: Vec<CrateFloor> = rooms
         .iter()
         .filter_map(|(name, room)| {
-            let ours = room.manifest.dependencies.iter().filter(|dependency| !dependency.is_dev);
-            let uses = ours.filter_map(|dependency| room_of(&rooms, &dependency.package)).map(str::to_owned);
+            let shipped = room.manifest.dependencies.iter().filter(|dependency| !dependency.is_dev);
+            let uses = shipped.filter_map(|dependency| room_of(&rooms, &dependency.package)).map(str::to_owned);
             Some(CrateFloor { name: name.clone(), floor: floor(name)?, uses: uses.collect() })
         })
         .collect();
@@ -108,7 +108,7 @@ fn room_of<'a>(rooms: &'a Rooms, package: &'a str) -> Option<&'a str> {
 }
 
 /// What is wrong with this dependency of `name`; `None`: nothing.
-fn against(rooms: &Rooms, name: &str, dependency: &Dependency) -> Option<String> {
+fn violation(rooms: &Rooms, name: &str, dependency: &Dependency) -> Option<String> {
     let package = &dependency.package;
     let pure = PURE.iter().find(|(pure, _)| *pure == name).map(|(_, only)| *only);
     if let Some(only) = pure.filter(|only| !dependency.is_dev && package != only) {
@@ -167,16 +167,16 @@ mod tests {
         let core = package("scrubjay-core", "scrubjay-code = \"1\"\n");
         let device = package("scrubjay-device", "scrubjay-core.workspace = true\nlibc = \"1\"\n");
         let cli = package("scrubjay", "scrubjay-device.workspace = true\n[dev-dependencies]\nxtask = \"1\"\n");
-        let house = [
+        let files = [
             ("crates/core/Cargo.toml", &*core),
             ("crates/device/Cargo.toml", &device),
             ("crates/cli/Cargo.toml", &cli),
         ];
-        assert_eq!(findings(check, &house), [""; 0]);
+        assert_eq!(findings(check, &files), [""; 0]);
 
         let up = package("scrubjay-device", "scrubjay-sim.workspace = true\n");
-        let what = "crates/device/Cargo.toml:4: device (floor 3) depends on sim (floor 4): arrows point down";
-        assert_eq!(findings(check, &[("crates/device/Cargo.toml", &up)]), [what]);
+        let message = "crates/device/Cargo.toml:4: device (floor 3) depends on sim (floor 4): arrows point down";
+        assert_eq!(findings(check, &[("crates/device/Cargo.toml", &up)]), [message]);
         let level = package("scrubjay-device", "scrubjay-trace.workspace = true\n");
         assert_eq!(findings(check, &[("crates/device/Cargo.toml", &level)]).len(), 1);
         let top = package("scrubjay-device", "scrubjay = \"1\"\n");
@@ -184,25 +184,25 @@ mod tests {
     }
 
     #[test]
-    fn the_core_is_pure_and_no_crate_is_homeless() {
+    fn the_core_is_pure_and_every_crate_needs_a_floor() {
         let impure = package("scrubjay-core", "libc = \"1\"\n[dev-dependencies]\nproptest = \"1\"\n");
-        let what = "crates/core/Cargo.toml:4: core may depend on nothing but scrubjay-code, not on libc";
-        assert_eq!(findings(check, &[("crates/core/Cargo.toml", &impure)]), [what]);
+        let message = "crates/core/Cargo.toml:4: core may depend on nothing but scrubjay-code, not on libc";
+        assert_eq!(findings(check, &[("crates/core/Cargo.toml", &impure)]), [message]);
         let watch = package("scrubjay-watch", "scrubjay-core = \"1\"\nserde = \"1\"\n");
-        let what = "crates/watch/Cargo.toml:5: watch may depend on nothing but scrubjay-core, not on serde";
-        assert_eq!(findings(check, &[("crates/watch/Cargo.toml", &watch)]), [what]);
+        let message = "crates/watch/Cargo.toml:5: watch may depend on nothing but scrubjay-core, not on serde";
+        assert_eq!(findings(check, &[("crates/watch/Cargo.toml", &watch)]), [message]);
         assert_eq!(findings(check, &[("crates/attic/Cargo.toml", &package("scrubjay-attic", ""))]).len(), 1);
     }
 
     #[test]
     fn proof_does_not_ship() {
         let cli = package("scrubjay", "scrubjay-proof.workspace = true\n");
-        let what = "crates/cli/Cargo.toml:4: cli depends on proof, which is for tests: make it a dev-dependency";
-        assert_eq!(findings(check, &[("crates/cli/Cargo.toml", &cli)]), [what]);
+        let message = "crates/cli/Cargo.toml:4: cli depends on proof, which is for tests: make it a dev-dependency";
+        assert_eq!(findings(check, &[("crates/cli/Cargo.toml", &cli)]), [message]);
     }
 
     #[test]
-    fn tests_may_look_sideways_but_not_in_circles() {
+    fn tests_may_use_crates_of_their_floor_but_not_in_circles() {
         let trace = package("scrubjay-trace", "[dev-dependencies]\nscrubjay-device = \"1\"\n");
         let device = package("scrubjay-device", "");
         assert_eq!(

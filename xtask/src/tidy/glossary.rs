@@ -18,8 +18,8 @@ pub fn check(tree: &Tree) -> Vec<TidyFinding> {
         for (index, line) in file.text.lines().enumerate() {
             let words = line.split(|char: char| !char.is_ascii_alphanumeric());
             for (word, instead) in words.filter_map(|word| retired.iter().find(|(retired, _)| *retired == word)) {
-                let what = format!("\"{word}\" is given up in {PATH}; say: {instead}");
-                findings.push(TidyFinding::at(&file.path, index + 1, what));
+                let message = format!("\"{word}\" is given up in {PATH}; say: {instead}");
+                findings.push(TidyFinding::at(&file.path, index + 1, message));
             }
         }
     }

@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_map_tells_floors_arrows_and_names() {
+    fn the_map_lists_floors_arrows_and_shared_names() {
         let package = |name: &str, uses: &str| format!("[package]\nname = \"{name}\"\n[dependencies]\n{uses}");
         let (core, device) = (package("scrubjay-core", ""), package("scrubjay-device", "scrubjay-core = \"1\"\n"));
         let tree = Tree::of(&[

@@ -22,11 +22,13 @@ pub struct Declared<'a> {
 pub fn check(tree: &Tree) -> Vec<TidyFinding> {
     let types = types(tree);
     let shared = shared(&types);
-    let finding = |one: &Declared<'_>| {
-        let other = shared.iter().find(|other| other.name == one.name && *other != one)?;
-        let what =
-            format!("{} is also a type of {}:{}: name one of them for what it is", one.name, other.path, other.line);
-        Some(TidyFinding::at(one.path, one.line, what))
+    let finding = |declared: &Declared<'_>| {
+        let other = shared.iter().find(|other| other.name == declared.name && *other != declared)?;
+        let message = format!(
+            "{} is also a type of {}:{}: name one of them for what it is",
+            declared.name, other.path, other.line
+        );
+        Some(TidyFinding::at(declared.path, declared.line, message))
     };
     shared.iter().filter_map(finding).collect()
 }
@@ -90,7 +92,7 @@ mod tests {
         assert_eq!(names, ["Kind", "Way", "Kind", "Own"]);
         let shared = shared(&types);
         assert_eq!(
-            shared.iter().map(|one| (one.path, one.line)).collect::<Vec<_>>(),
+            shared.iter().map(|declared| (declared.path, declared.line)).collect::<Vec<_>>(),
             [("crates/a/src/a.rs", 1), ("crates/b/src/b.rs", 1)]
         );
         assert_eq!((percent(shared.len(), types.len()), check(&tree).len()), (50.0, 2));

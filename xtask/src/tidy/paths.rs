@@ -20,7 +20,7 @@ pub struct UsePath {
     /// The name that a `use` binds it to here; empty for an inline path.
     pub name: String,
     /// The inline modules around it, outermost first.
-    pub inside: Vec<String>,
+    pub enclosing: Vec<String>,
     /// Line, from 1.
     pub line: usize,
 }
@@ -60,14 +60,14 @@ impl Paths {
                 }
                 _ => {}
             }
-            let inside: Vec<String> = braces.iter().flatten().map(|&name| name.to_owned()).collect();
+            let enclosing: Vec<String> = braces.iter().flatten().map(|&name| name.to_owned()).collect();
             found.retain(|(path, _)| {
                 matches!(path[0].as_str(), "crate" | "self" | "super") || paths.children.contains(&path[0])
             });
             paths.uses.extend(found.into_iter().map(|(segments, name)| UsePath {
                 segments,
                 name,
-                inside: inside.clone(),
+                enclosing: enclosing.clone(),
                 line,
             }));
         }
@@ -209,14 +209,14 @@ mod tests {
             "// crate::a\nmod b;\n/// [`crate::c`]\nuse crate::d;\n#[cfg(test)]\nmod tests {\n    use super::*;\n}\n";
         let paths = Paths::of(text);
         assert_eq!(paths.children.iter().collect::<Vec<_>>(), ["b"]);
-        let d = UsePath { segments: vec!["crate".into(), "d".into()], name: "d".into(), inside: vec![], line: 4 };
+        let d = UsePath { segments: vec!["crate".into(), "d".into()], name: "d".into(), enclosing: vec![], line: 4 };
         assert_eq!(paths.uses, [d]);
     }
 
     #[test]
     fn inline_modules_are_remembered() {
         let paths = Paths::of("mod inner { fn f() { super::g() } } fn h() { self::g() }");
-        assert_eq!(paths.uses[0].inside, ["inner"]);
-        assert!(paths.uses[1].inside.is_empty());
+        assert_eq!(paths.uses[0].enclosing, ["inner"]);
+        assert!(paths.uses[1].enclosing.is_empty());
     }
 }

@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rooms_stand_on_the_ground_alone() {
+    fn rooms_use_only_shared_files_and_not_each_other() {
         let found = findings(
             check,
             &[

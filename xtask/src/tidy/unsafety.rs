@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn each_one_is_explained_directly_above() {
+    fn each_unsafe_is_explained_directly_above() {
         let device = |text: &str| findings(check, &[("crates/device/src/a.rs", text)]).len();
         for explained in [
             "// SAFETY: a\n// long one.\nunsafe { f() }\n",

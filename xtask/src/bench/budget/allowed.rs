@@ -19,7 +19,7 @@ pub struct DiskService {
 
 impl DiskService {
     /// Seconds of a request that continues where the last one ended.
-    fn each(&self, bytes: f64) -> f64 {
+    fn sequential_time(&self, bytes: f64) -> f64 {
         self.command + bytes / self.rate
     }
 }
@@ -29,7 +29,7 @@ const WAITS: &[f64] = &[0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.04, 0.0
 /// Request sizes to try, in steps of 64 KiB.
 const STEPS: &[u32] = &[1, 2, 4, 8, 12, 16, 24, 32, 48, 64];
 /// Ages to try at which reading stops, as the share of the idle intervals that have ended by then.
-const ENDED: &[f64] = &[0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75];
+const STOP_SHARES: &[f64] = &[0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75];
 
 /// What the idle intervals of a load offer, and what the best window reads of that within a goal. Both in bytes per second
 /// of the time that the load takes alone.
@@ -48,21 +48,22 @@ impl Offer {
         let longest = sorted.last().copied().unwrap_or(0.0);
         let quantile = |share: f64| sorted.get((share * sorted.len() as f64) as usize).copied().unwrap_or(longest);
         // Just before that share has ended, or never.
-        let untils: Vec<f64> = ENDED.iter().map(|&share| quantile(share) * 0.999).chain([f64::INFINITY]).collect();
+        let stop_ages: Vec<f64> =
+            STOP_SHARES.iter().map(|&share| quantile(share) * 0.999).chain([f64::INFINITY]).collect();
         let requests = idle.len() as f64 * f64::from(burst);
         let time = idle.iter().sum::<f64>() + requests * (disk.seek + disk.command);
         let mut best = 0.0f64;
         for &wait in WAITS {
-            for &until in &untils {
+            for &until in &stop_ages {
                 for bytes in STEPS.iter().map(|&steps| f64::from(steps) * 65_536.0) {
-                    if disk.seek + disk.each(bytes) > maximum {
+                    if disk.seek + disk.sequential_time(bytes) > maximum {
                         continue;
                     }
                     let window = Window { wait, until, bytes };
                     let (mut read, mut lost) = (0.0, 0.0);
                     for &interval in idle {
-                        let (here, cost) = window.play(interval, disk);
-                        read += here;
+                        let (bytes_read, cost) = window.play(interval, disk);
+                        read += bytes_read;
                         lost += cost;
                     }
                     if lost <= goal * requests {
@@ -90,16 +91,16 @@ struct Window {
 impl Window {
     /// Bytes read in an idle interval, and the seconds that the request which ends it waits.
     fn play(&self, interval: f64, disk: DiskService) -> (f64, f64) {
-        let each = disk.each(self.bytes);
-        let first = self.wait + disk.seek + each;
+        let request_seconds = disk.sequential_time(self.bytes);
+        let first = self.wait + disk.seek + request_seconds;
         if self.wait >= interval || first > self.until {
             return (0.0, 0.0);
         }
         // Requests follow while the interval lasts, and as long as they end before `until`.
-        let lasts = ((interval - first) / each).ceil();
-        let fit = ((self.until - first) / each).floor();
+        let lasts = ((interval - first) / request_seconds).ceil();
+        let fit = ((self.until - first) / request_seconds).floor();
         let more = lasts.min(fit).max(0.0);
-        let (count, end) = (1.0 + more, first + more * each);
+        let (count, end) = (1.0 + more, first + more * request_seconds);
         (count * self.bytes, (end - interval).max(0.0))
     }
 }
@@ -111,19 +112,19 @@ mod tests {
     const DISK: DiskService = DiskService { seek: 0.008, command: 0.0, rate: 100e6, nominal_rate: 100e6 };
 
     #[test]
-    fn an_even_beat_is_read_until_it_ends() {
+    fn regular_idle_intervals_are_read_almost_whole() {
         let offer = Offer::of(&[0.050; 100], 1, DISK, 0.0001, 0.050);
         assert!(offer.share() > Some(0.9), "{offer:?}");
     }
 
     #[test]
-    fn without_a_goal_nothing_is_allowed() {
+    fn with_a_goal_of_zero_nothing_is_allowed() {
         let idle: Vec<f64> = (1..=100).map(|place| f64::from(place) / 1000.0).collect();
         assert_eq!(Offer::of(&idle, 1, DISK, 0.0, 0.050).allowed, 0.0);
     }
 
     #[test]
-    fn a_window_stops_in_time_or_costs_the_rest() {
+    fn a_window_stops_at_its_age_or_delays_the_next_request() {
         let window = Window { wait: 0.001, until: f64::INFINITY, bytes: 1e6 };
         // The requests end at 19, 29 and 39 ms.
         let (read, cost) = window.play(0.035, DISK);

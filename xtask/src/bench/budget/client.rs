@@ -1,6 +1,6 @@
 //! A foreground for the bench: one program that reads 4 KiB at random places, pauses, and records how long each read took.
 
-use super::witness::{Stall, Witness};
+use super::witness::{Stall, StallDetector};
 use anyhow::{Context, Result};
 use rustix::fs::OFlags;
 use std::fs::{File, OpenOptions};
@@ -34,7 +34,7 @@ pub struct ClientLoad {
 impl ClientLoad {
     /// The idle intervals that it leaves in `time` seconds alone, where a request takes `service` seconds; in seconds.
     pub fn idle_intervals(&self, time: f64, service: f64, seed: u64) -> Vec<f64> {
-        let (mut chance, mut intervals, part) = (Chance(seed), Vec::new(), time / self.parts.len() as f64);
+        let (mut random, mut intervals, part) = (Random(seed), Vec::new(), time / self.parts.len() as f64);
         let busy = service * f64::from(self.burst);
         for think in self.parts {
             let mut at = 0.0;
@@ -42,7 +42,7 @@ impl ClientLoad {
                 let interval = match *think {
                     None => part,
                     Some(Think::After(time)) => time.as_secs_f64(),
-                    Some(Think::Around(mean)) => mean.as_secs_f64() * (0.5 + chance.share()),
+                    Some(Think::Around(mean)) => mean.as_secs_f64() * (0.5 + random.share()),
                     Some(Think::Beat(period)) => (period.as_secs_f64() - busy).max(0.0),
                 };
                 intervals.push(interval);
@@ -69,7 +69,7 @@ pub struct Latencies {
 impl Latencies {
     /// From reads (start and response time), without those during which the machine stalled.
     fn of_reads(reads: &[(Instant, Duration)], stalls: &[Stall], time: f64) -> Latencies {
-        let is_kept = |&&(at, took): &&(Instant, Duration)| !stalls.iter().any(|stall| stall.is_in(at, took));
+        let is_kept = |&&(at, took): &&(Instant, Duration)| !stalls.iter().any(|stall| stall.overlaps(at, took));
         let kept: Vec<f64> = reads.iter().filter(is_kept).map(|(_, took)| took.as_secs_f64()).collect();
         Latencies { left_out: reads.len() - kept.len(), ..Latencies::of(kept, time) }
     }
@@ -83,7 +83,7 @@ impl Latencies {
     }
 
     /// The response times of both together.
-    pub fn and(self, other: Latencies) -> Latencies {
+    pub fn combined_with(self, other: Latencies) -> Latencies {
         let left_out = self.left_out + other.left_out;
         Latencies { left_out, ..Latencies::of([self.sorted, other.sorted].concat(), self.time + other.time) }
     }
@@ -102,7 +102,7 @@ impl Latencies {
     }
 
     /// The quantile at 1 - `share`, in seconds.
-    pub fn but(&self, share: f64) -> f64 {
+    pub fn upper_quantile(&self, share: f64) -> f64 {
         let index = ((1.0 - share) * self.count() as f64).ceil() as usize;
         self.sorted.get(index.saturating_sub(1)).copied().unwrap_or(0.0)
     }
@@ -123,12 +123,13 @@ pub fn sequential(disk: &Path, bytes: usize, count: usize) -> Result<f64> {
     let mut options = OpenOptions::new();
     options.read(true).custom_flags(OFlags::DIRECT.bits() as i32);
     let file = options.open(disk).with_context(|| disk.display().to_string())?;
-    let mut room = vec![0; bytes + BLOCK];
-    let from = room.as_ptr().align_offset(BLOCK);
+    let mut buffer = vec![0; bytes + BLOCK];
+    let aligned = buffer.as_ptr().align_offset(BLOCK);
     let mut times = Vec::new();
     for index in 0..count {
         let at = Instant::now();
-        file.read_exact_at(&mut room[from..from + bytes], (index * bytes) as u64).context("a sequential read")?;
+        file.read_exact_at(&mut buffer[aligned..aligned + bytes], (index * bytes) as u64)
+            .context("a sequential read")?;
         times.push(at.elapsed().as_secs_f64());
     }
     times.sort_by(f64::total_cmp);
@@ -141,30 +142,30 @@ pub fn run(disk: &Path, load: ClientLoad, time: Duration, seed: u64) -> Result<L
     options.read(true).custom_flags(OFlags::DIRECT.bits() as i32);
     let file = options.open(disk).with_context(|| disk.display().to_string())?;
     let blocks = std::io::Seek::seek(&mut &file, std::io::SeekFrom::End(0))? / BLOCK as u64;
-    let mut chance = Chance(seed);
-    let (begun, part) = (Instant::now(), time / load.parts.len() as u32);
-    let (mut reads, witness) = (Vec::new(), Witness::new());
+    let mut random = Random(seed);
+    let (start, part) = (Instant::now(), time / load.parts.len() as u32);
+    let (mut reads, stall_detector) = (Vec::new(), StallDetector::new());
     for (index, think) in load.parts.iter().enumerate() {
-        let end = begun + part * (index as u32 + 1);
+        let end = start + part * (index as u32 + 1);
         while Instant::now() < end {
             match *think {
                 None => std::thread::sleep(end.saturating_duration_since(Instant::now())),
                 Some(think) => {
-                    pause(think, &mut chance, begun);
-                    burst(&file, load.burst, blocks, &mut chance, &mut reads)?;
+                    pause(think, &mut random, start);
+                    burst(&file, load.burst, blocks, &mut random, &mut reads)?;
                 }
             }
         }
     }
-    Ok(Latencies::of_reads(&reads, &witness.ask(), begun.elapsed().as_secs_f64()))
+    Ok(Latencies::of_reads(&reads, &stall_detector.finish(), start.elapsed().as_secs_f64()))
 }
 
-fn pause(think: Think, chance: &mut Chance, begun: Instant) {
+fn pause(think: Think, random: &mut Random, start: Instant) {
     std::thread::sleep(match think {
         Think::After(time) => time,
-        Think::Around(mean) => mean.mul_f64(0.5 + chance.share()),
+        Think::Around(mean) => mean.mul_f64(0.5 + random.share()),
         Think::Beat(period) => {
-            let since = begun.elapsed();
+            let since = start.elapsed();
             period.mul_f64((since.as_secs_f64() / period.as_secs_f64()).floor() + 1.0).saturating_sub(since)
         }
     });
@@ -174,24 +175,24 @@ fn burst(
     file: &File,
     count: u32,
     blocks: u64,
-    chance: &mut Chance,
+    random: &mut Random,
     reads: &mut Vec<(Instant, Duration)>,
 ) -> Result<()> {
-    let mut room = vec![0; 2 * BLOCK];
-    let from = room.as_ptr().align_offset(BLOCK);
+    let mut buffer = vec![0; 2 * BLOCK];
+    let aligned = buffer.as_ptr().align_offset(BLOCK);
     for _ in 0..count {
-        let place = chance.below(blocks) * BLOCK as u64;
+        let place = random.below(blocks) * BLOCK as u64;
         let at = Instant::now();
-        file.read_exact_at(&mut room[from..from + BLOCK], place).context("a read of the foreground")?;
+        file.read_exact_at(&mut buffer[aligned..aligned + BLOCK], place).context("a read of the foreground")?;
         reads.push((at, at.elapsed()));
     }
     Ok(())
 }
 
 /// Splitmix64 (Steele, Lea and Flood, 2014).
-struct Chance(u64);
+struct Random(u64);
 
-impl Chance {
+impl Random {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -216,7 +217,10 @@ mod tests {
     #[test]
     fn latencies_are_summed_up() {
         let seen = Latencies::of((1..=100).map(f64::from).collect(), 10_000.0);
-        assert_eq!((seen.count(), seen.mean(), seen.but(0.01), seen.but(0.0)), (100, 50.5, 99.0, 100.0));
+        assert_eq!(
+            (seen.count(), seen.mean(), seen.upper_quantile(0.01), seen.upper_quantile(0.0)),
+            (100, 50.5, 99.0, 100.0)
+        );
         assert_eq!((seen.above(98.0), seen.above(100.0)), (2, 0));
         assert!((seen.idle() - 0.495).abs() < 1e-9 && (seen.error() - 2.887).abs() < 0.01);
     }

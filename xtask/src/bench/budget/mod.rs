@@ -150,41 +150,45 @@ pub fn run(arguments: &[String]) -> Result<bool> {
         ),
         false => println!("{COLUMNS}\n|{}", "---|".repeat(COLUMNS.matches('|').count() - 1)),
     }
-    for &(name, seek, rate, turns) in DISKS.iter().filter(|disk| disk.0.contains(&options.disk)) {
-        let disk = LabDisk::new(seek, rate, turns)?;
+    for &(name, seek, rate, is_rotational) in DISKS.iter().filter(|disk| disk.0.contains(&options.disk)) {
+        let disk = LabDisk::new(seek, rate, is_rotational)?;
         let scrub =
             |goal: &[&str]| ScrubProcess::start(&program, &disk.device, &scratch.0, goal, options.detector.as_deref());
         let timing = timing_of(&disk, seek, rate)?;
-        let mut sums = Sums::default();
+        let mut summary = BudgetSummary::default();
         for load in LOADS.iter().filter(|load| load.name.contains(&options.load)) {
             let control = |seed| client::run(&disk.device, *load, options.time / CONTROL_SHARE, seed);
             let before = control(1)?;
             let mut runs = Vec::new();
             for &goal in &goals {
                 let running = scrub(&["--slowdown", &format!("{goal}ms")])?;
-                let beside = client::run(&disk.device, *load, options.time, 2)?;
-                runs.push((goal, beside, running.stop()?));
+                let with_scrub = client::run(&disk.device, *load, options.time, 2)?;
+                runs.push((goal, with_scrub, running.stop()?));
             }
-            let control = before.and(control(3)?);
+            let control = before.combined_with(control(3)?);
             // What reads in an idle interval begins with a seek.
             let pauses = control.count() as f64 / f64::from(load.burst) / control.time;
             let offered = timing.nominal_rate * (control.idle() - pauses * timing.seek).max(0.0);
             if options.short {
                 print!("| {} |", load.name);
-                for (goal, beside, seen) in runs {
-                    print!(" {} |", cell(&control, &beside, &seen, offered));
-                    sums.add(goal, load.name, &control, &beside, &seen)?;
+                for (goal, with_scrub, scrub_run) in runs {
+                    print!(" {} |", cell(&control, &with_scrub, &scrub_run, offered));
+                    summary.add(goal, load.name, &control, &with_scrub, &scrub_run)?;
                 }
                 println!();
                 continue;
             }
-            for (goal, beside, seen) in runs {
+            for (goal, with_scrub, scrub_run) in runs {
                 let allowed = offer(load, timing, goal)?.allowed;
-                println!("| {name} | {} | {goal} ms {}", load.name, row(&control, &beside, &seen, [offered, allowed]));
+                println!(
+                    "| {name} | {} | {goal} ms {}",
+                    load.name,
+                    row(&control, &with_scrub, &scrub_run, [offered, allowed])
+                );
             }
         }
         if options.short {
-            println!("<!-- {name}: {sums} -->");
+            println!("<!-- {name}: {summary} -->");
         }
     }
     Ok(true)
@@ -222,8 +226,8 @@ fn offer(load: &ClientLoad, disk: DiskService, goal: &str) -> Result<Offer> {
 fn print_allowed(options: &BudgetBenchOptions) -> Result<()> {
     println!("| load |{}", GOALS.iter().map(|goal| format!(" {goal} ms |")).collect::<String>());
     println!("|---|{}", "---|".repeat(GOALS.len()));
-    for &(name, seek, rate, turns) in DISKS.iter().filter(|disk| disk.0.contains(&options.disk)) {
-        let timing = timing_of(&LabDisk::new(seek, rate, turns)?, seek, rate)?;
+    for &(name, seek, rate, is_rotational) in DISKS.iter().filter(|disk| disk.0.contains(&options.disk)) {
+        let timing = timing_of(&LabDisk::new(seek, rate, is_rotational)?, seek, rate)?;
         for load in LOADS.iter().filter(|load| load.name.contains(&options.load)) {
             print!("| {name}, {} |", load.name);
             for goal in GOALS {
@@ -238,13 +242,13 @@ fn print_allowed(options: &BudgetBenchOptions) -> Result<()> {
 }
 
 /// A cell of the short table. `offered`: what idle time offers, in bytes per second.
-fn cell(control: &Latencies, beside: &Latencies, scrub: &ScrubSeen, offered: f64) -> String {
+fn cell(control: &Latencies, with_scrub: &Latencies, scrub: &ScrubRun, offered: f64) -> String {
     let share = if offered > 0.0 { format!(" ({:.0} %)", 100.0 * scrub.rate / offered) } else { String::new() };
-    let late = beside.above(control.but(0.01) + GOAL_MAX);
+    let late = with_scrub.above(control.upper_quantile(0.01) + GOAL_MAX);
     format!(
         "{:+.2} ±{:.2}, {:.2}; {:.0}{share}{}{}",
-        1e3 * (beside.mean() - control.mean()),
-        2e3 * control.error().hypot(beside.error()),
+        1e3 * (with_scrub.mean() - control.mean()),
+        2e3 * control.error().hypot(with_scrub.error()),
         1e3 * scrub.mean,
         scrub.rate / 1e6,
         if scrub.is_held_back_by_max { " m" } else { "" },
@@ -254,72 +258,76 @@ fn cell(control: &Latencies, beside: &Latencies, scrub: &ScrubSeen, offered: f64
 
 /// The summary of all rows.
 #[derive(Default)]
-struct Sums {
+struct BudgetSummary {
     requests: usize,
     late: usize,
     left_out: usize,
     /// The largest slowdown of a client with [`JUDGED_FROM`] requests or more, as a share of the goal, and where.
     worst: (f64, String),
     /// The largest mean so far that a scrub reported, as a share of the goal, and where.
-    worst_said: (f64, String),
+    worst_reported: (f64, String),
 }
 
-impl Sums {
+impl BudgetSummary {
     fn add(
         &mut self,
         goal: &str,
         load: &str,
         control: &Latencies,
-        beside: &Latencies,
-        scrub: &ScrubSeen,
+        with_scrub: &Latencies,
+        scrub: &ScrubRun,
     ) -> Result<()> {
-        self.requests += beside.count();
-        self.late += beside.above(control.but(0.01) + GOAL_MAX);
-        self.left_out += beside.left_out;
+        self.requests += with_scrub.count();
+        self.late += with_scrub.above(control.upper_quantile(0.01) + GOAL_MAX);
+        self.left_out += with_scrub.left_out;
         let seconds = goal.parse::<f64>().context("a goal in milliseconds")? / 1e3;
         let place = || format!("{load}, {goal} ms");
-        let share = (beside.mean() - control.mean()) / seconds;
-        if beside.count() >= JUDGED_FROM && share > self.worst.0 {
+        let share = (with_scrub.mean() - control.mean()) / seconds;
+        if with_scrub.count() >= JUDGED_FROM && share > self.worst.0 {
             self.worst = (share, place());
         }
-        if scrub.worst_mean / seconds > self.worst_said.0 {
-            self.worst_said = (scrub.worst_mean / seconds, place());
+        if scrub.worst_mean / seconds > self.worst_reported.0 {
+            self.worst_reported = (scrub.worst_mean / seconds, place());
         }
         Ok(())
     }
 }
 
-impl std::fmt::Display for Sums {
+impl std::fmt::Display for BudgetSummary {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Sums { requests, late, left_out, worst, worst_said } = self;
+        let BudgetSummary { requests, late, left_out, worst, worst_reported } = self;
         write!(
             out,
             "{requests} requests, {late} lost more than 50 ms, {left_out} left out; from {JUDGED_FROM} requests on "
         )?;
         write!(out, "no client lost more than {:.2} of the goal ({}), ", worst.0, worst.1)?;
-        write!(out, "the mean so far was {:.2} of it at the most, as the scrub says ({})", worst_said.0, worst_said.1)
+        write!(
+            out,
+            "the mean so far was {:.2} of it at the most, as the scrub says ({})",
+            worst_reported.0, worst_reported.1
+        )
     }
 }
 
 /// The rest of a row of the long table. What idle time offers, and what the goal allows, are in bytes per second.
-fn row(control: &Latencies, beside: &Latencies, scrub: &ScrubSeen, [offered, allowed]: [f64; 2]) -> String {
+fn row(control: &Latencies, with_scrub: &Latencies, scrub: &ScrubRun, [offered, allowed]: [f64; 2]) -> String {
     let share = |all: f64| if all > 0.0 { format!("{:.0} %", 100.0 * scrub.rate / all) } else { "-".to_owned() };
     let millis = |seconds: f64| seconds * 1e3;
     // The 99th percentile alone, plus the goal for the maximum.
-    let late = control.but(0.01) + GOAL_MAX;
-    let chance = 2.0 * control.error().hypot(beside.error());
+    let late = control.upper_quantile(0.01) + GOAL_MAX;
+    let error = 2.0 * control.error().hypot(with_scrub.error());
     format!(
         "| {:+.2} +-{:.2} ms | {:.2} ms | {:.2} ms | {:.0} ms | {} of {} | {} of {} | {} | {:.1} MB/s | {} | {} | {:.1} % | {} |",
-        millis(beside.mean() - control.mean()),
-        millis(chance),
+        millis(with_scrub.mean() - control.mean()),
+        millis(error),
         millis(scrub.mean),
         millis(scrub.worst_mean),
         millis(scrub.max),
-        beside.above(late),
-        beside.count(),
+        with_scrub.above(late),
+        with_scrub.count(),
         control.above(late),
         control.count(),
-        beside.left_out,
+        with_scrub.left_out,
         scrub.rate / 1e6,
         share(offered),
         share(allowed),
@@ -335,22 +343,23 @@ struct LabDisk {
 }
 
 impl LabDisk {
-    fn new(seek: &str, rate: &str, turns: bool) -> Result<LabDisk> {
+    fn new(seek: &str, rate: &str, is_rotational: bool) -> Result<LabDisk> {
         let lab_name = format!("bench-budget-{seek}");
         let mut make = Command::new(root().join("tests/lab/faulty-disk"));
         make.args(["create", &lab_name, "64G"]).arg(format!("seek_us={seek}")).arg(format!("kbps={rate}"));
         let device = PathBuf::from(output_of(&mut make)?.trim());
         let name = device.file_name().context("a device has a name")?;
-        let turning = Path::new("/sys/block").join(name).join("queue/rotational");
+        let rotational = Path::new("/sys/block").join(name).join("queue/rotational");
         let disk = LabDisk { name: lab_name, device };
-        fs::write(&turning, if turns { "1" } else { "0" }).with_context(|| turning.display().to_string())?;
-        set_apart(&disk.name)?;
+        fs::write(&rotational, if is_rotational { "1" } else { "0" })
+            .with_context(|| rotational.display().to_string())?;
+        prioritize(&disk.name)?;
         Ok(disk)
     }
 }
 
 /// A disk has a processor of its own, so the processes that play one must not wait for a processor: they get priority.
-fn set_apart(lab_name: &str) -> Result<()> {
+fn prioritize(lab_name: &str) -> Result<()> {
     for name in ["pid", "nbdkit.pid"] {
         let path = Path::new("/tmp/scrubjay-faulty-disk").join(lab_name).join(name);
         let id = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
@@ -371,7 +380,7 @@ impl Drop for LabDisk {
 struct ScrubProcess(Child);
 
 /// What the scrub reported, in seconds where nothing else is stated, and its processor time.
-struct ScrubSeen {
+struct ScrubRun {
     mean: f64,
     worst_mean: f64,
     max: f64,
@@ -399,7 +408,7 @@ impl ScrubProcess {
         Ok(ScrubProcess(scrub.stdout(Stdio::piped()).spawn().context("scrubjay")?))
     }
 
-    fn stop(self) -> Result<ScrubSeen> {
+    fn stop(self) -> Result<ScrubRun> {
         let ScrubProcess(child) = self;
         let ticks = processor_ticks(child.id())?;
         let pid = Pid::from_raw(child.id() as i32).context("a process has a number")?;
@@ -410,7 +419,7 @@ impl ScrubProcess {
         let detector = text.split_once("\"detector\":\"").and_then(|(_, rest)| rest.split('"').next());
         let bytes = number("\"bytes_requested\":")?;
         ensure!(bytes < number("\"bytes\":")?, "the disk was read to its end: the rate says nothing");
-        Ok(ScrubSeen {
+        Ok(ScrubRun {
             mean: number("\"mean_seconds\":")?,
             worst_mean: number("\"worst_mean_so_far_seconds\":")?,
             max: number("\"max_seconds\":")?,

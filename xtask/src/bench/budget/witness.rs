@@ -16,7 +16,7 @@ const NAP: Duration = Duration::from_millis(10);
 const LATE: Duration = Duration::from_millis(20);
 
 /// Detects stalls until it is asked for them.
-pub struct Witness {
+pub struct StallDetector {
     is_over: Arc<AtomicBool>,
     stalls: Arc<Mutex<Vec<Stall>>>,
     threads: Vec<JoinHandle<()>>,
@@ -31,24 +31,24 @@ pub struct Stall {
 
 impl Stall {
     /// Does it overlap the time that began at `at` and lasted `time`?
-    pub fn is_in(&self, at: Instant, time: Duration) -> bool {
+    pub fn overlaps(&self, at: Instant, time: Duration) -> bool {
         self.from < at + time && at < self.to
     }
 }
 
-impl Witness {
+impl StallDetector {
     /// Starts the threads.
-    pub fn new() -> Witness {
+    pub fn new() -> StallDetector {
         let (is_over, stalls) = (Arc::new(AtomicBool::new(false)), Arc::default());
         let threads = (0..THREADS).map(|_| {
             let (is_over, stalls) = (Arc::clone(&is_over), Arc::clone(&stalls));
             thread::spawn(move || watch(&is_over, &stalls))
         });
-        Witness { threads: threads.collect(), is_over, stalls }
+        StallDetector { threads: threads.collect(), is_over, stalls }
     }
 
     /// Ends the threads, and returns the stalls.
-    pub fn ask(self) -> Vec<Stall> {
+    pub fn finish(self) -> Vec<Stall> {
         self.is_over.store(true, Ordering::Relaxed);
         for thread in self.threads {
             // A thread that panicked has no further stalls.
@@ -74,11 +74,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stall_falls_into_what_it_overlaps() {
+    fn a_stall_overlaps_each_time_that_shares_a_moment_with_it() {
         let start = Instant::now();
         let ms = Duration::from_millis;
         let stall = Stall { from: start + ms(10), to: start + ms(40) };
-        assert!(stall.is_in(start, ms(11)) && stall.is_in(start + ms(39), ms(1)) && stall.is_in(start + ms(20), ms(1)));
-        assert!(!stall.is_in(start, ms(10)) && !stall.is_in(start + ms(40), ms(5)));
+        assert!(
+            stall.overlaps(start, ms(11))
+                && stall.overlaps(start + ms(39), ms(1))
+                && stall.overlaps(start + ms(20), ms(1))
+        );
+        assert!(!stall.overlaps(start, ms(10)) && !stall.overlaps(start + ms(40), ms(5)));
     }
 }
