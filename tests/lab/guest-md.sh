@@ -100,7 +100,7 @@ sed 's/^/# /' "$work/words"
 
 status=0
 "$scrubjay" scrub /dev/md0 --policy none --repair --fresh --state "$work/state.asks" </dev/null >"$work/asks" 2>&1 || status=$?
-expect "a repair asks, and nobody answers" "$status $(grep -c 'say --yes' "$work/asks") $(knobs)" "2 1 idle 0 max"
+expect "a repair asks, and there is no terminal" "$status $(grep -c 'add --yes' "$work/asks") $(knobs)" "2 1 idle 0 max"
 status=0
 "$scrubjay" scrub "${members[0]}" --repair --yes --state "$work/state.asks" >"$work/asks" 2>&1 || status=$?
 expect "of a disk nothing tells what is right" "$status $(grep -c 'is for arrays of md' "$work/asks")" "2 1"

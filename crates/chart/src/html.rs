@@ -77,7 +77,7 @@ nav,.files{display:none}.method{background:none;border:1px solid #767f88}
 ";
 
 /// Whether the text of an [`INDEX`](crate::INDEX) was written by this program, which may then overwrite it.
-pub fn is_ours(text: &str) -> bool {
+pub fn is_written_by_scrubjay(text: &str) -> bool {
     text.contains(MARK)
 }
 

@@ -41,7 +41,7 @@ mod thin;
 mod tests;
 
 pub use figure::{Axis, AxisScale, CurvePoint, Exhibit, Figure, Maps, Page, Panel, Series, Style, Table};
-pub use html::is_ours;
+pub use html::is_written_by_scrubjay;
 pub use style::FIGURE as FIGURE_STYLE;
 
 use sheet::Sheet;

@@ -44,7 +44,7 @@ fn stage(file: &PageFile, folder: &Path) -> anyhow::Result<(PathBuf, OutputFile)
 fn refuse_foreign(folder: &Path, files: &[PageFile]) -> anyhow::Result<()> {
     let index = folder.join(INDEX);
     let is_own_page = match fs::read(&index) {
-        Ok(bytes) => scrubjay_chart::is_ours(&String::from_utf8_lossy(&bytes)),
+        Ok(bytes) => scrubjay_chart::is_written_by_scrubjay(&String::from_utf8_lossy(&bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => false,
         Err(error) => return Err(error).with_context(|| format!("cannot read {}", index.display())),
     };

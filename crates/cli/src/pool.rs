@@ -11,7 +11,8 @@ use scrubjay_jobs::quantity::show_count;
 const PLACES_SHOWN: usize = 20;
 
 /// What to do about lost data.
-const ADVICE_LOST: &str = "whoever reads what was lost gets an I/O error: restore the files from a backup, or delete them (see docs/btrfs.md)";
+const ADVICE_LOST: &str =
+    "reading what was lost gives an I/O error: restore the files from a backup, or delete them (see docs/btrfs.md)";
 /// What to do about errors that were not repaired.
 const ADVICE_UNREPAIRED: &str = "what was not repaired has a right copy: scrub without --read-only, on a writable mount; \
                                  if it stays so, replace the device";

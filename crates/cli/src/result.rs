@@ -30,8 +30,7 @@ const ADVICE: &str = "what they held is lost unless a RAID or a backup has it: r
 sector), and replace the disk if there are more next time";
 
 /// What to do about lost stripes.
-const ADVICE_LOST: &str =
-    "whoever reads what was lost gets an I/O error: restore it from a backup (the write repairs it)";
+const ADVICE_LOST: &str = "reading what was lost gives an I/O error: restore it from a backup (the write repairs it)";
 
 /// What to do where parities do not fit the data, and nothing proves which is wrong.
 const ADVICE_UNDECIDED: &str = "data and parities do not fit each other there, and nothing tells which are wrong: reads give what lies there, compare it \
@@ -39,7 +38,7 @@ const ADVICE_UNDECIDED: &str = "data and parities do not fit each other there, a
 
 /// What happened to a mismatch that is gone when it is read again.
 const MADE_TO_AGREE: &str =
-    "was found to agree (it was being written, or a member could not read it and md wrote it anew),";
+    "was found to agree (it was being written, or a member could not read it and md rewrote it),";
 
 /// What to do where members do not agree.
 const ADVICE_MISMATCH: &str = "nothing was changed there: compare the files that lie there with a backup before you let md overwrite one side (its \
@@ -165,7 +164,7 @@ fn mismatches(outcome: &TargetOutcome, out: &mut impl Write) -> io::Result<()> {
     for (member, &sectors) in outcome.checked.iter().flat_map(|checked| &checked.repaired) {
         writeln!(
             out,
-            "  repaired: md wrote {} sectors of {member} anew from the others: it could not read all of them{}",
+            "  repaired: md rewrote {} sectors of {member} from the others: it could not read all of them{}",
             show_count(sectors),
             places_of(outcome.errors_of(member))
         )?;
@@ -217,7 +216,7 @@ fn headline(outcome: &TargetOutcome) -> String {
     // Rows on a member that is out were not verified, and have no redundancy left.
     let wrong = match outcome.reduced() {
         Some(state) => {
-            let names = outcome.members_out().join(", ");
+            let names = outcome.inactive_members().join(", ");
             format!("{}{}{names}; {wrong}", state.to_string().to_uppercase(), if names.is_empty() { "" } else { ": " })
         }
         None => wrong,
@@ -348,7 +347,7 @@ fn verdict(goal: Goal, requests: u64, slowdown: &Slowdown, events_lost: u64) -> 
     let was_above = goal.form == GoalForm::Strict && slowdown.mean_worst > goal.mean;
     match (was_above, events_lost) {
         (true, _) => format!(": {budget} was kept in the end; for a while the mean so far was {worst}"),
-        (false, 0) if slowdown.is_estimate => format!(": as far as counters tell, {budget} was kept{few}"),
+        (false, 0) if slowdown.is_estimate => format!(": as far as counters show, {budget} was kept{few}"),
         (false, 0) => format!(": {budget} was kept{few}"),
         (false, _) => format!(": as far as was seen, {budget} was kept{few}"),
     }
@@ -369,7 +368,7 @@ mod tests {
         let budget = "the budget of 1 ms and 50 ms";
         assert_eq!(verdict_for(goal, 500, 400, 1, 20, 0), format!(": {budget} was kept"));
         let counted = Slowdown { is_estimate: true, ..Slowdown::default() };
-        assert_eq!(verdict(goal, 500, &counted, 0), format!(": as far as counters tell, {budget} was kept"));
+        assert_eq!(verdict(goal, 500, &counted, 0), format!(": as far as counters show, {budget} was kept"));
         assert_eq!(verdict_for(goal, 500, 400, 1, 20, 7), format!(": as far as was seen, {budget} was kept"));
         assert_eq!(verdict_for(goal, 500, 600, 2, 20, 0), format!(": {budget} was NOT kept"));
         assert_eq!(verdict_for(goal, 500, 400, 1, 51, 0), format!(": {budget} was NOT kept"), "the longest");

@@ -4,7 +4,7 @@ use crate::args::ScrubArgs;
 use crate::exit::{Exit, Usage};
 use crate::progress::{ScrubProgress, Update};
 use crate::say::{print_text, say, shown_path};
-use crate::{disks, heed, result, signals};
+use crate::{disks, result, signals, unused_option};
 use anyhow::{Context, Result};
 use scrubjay_core::scrub::ScrubReport;
 use scrubjay_core::scrub::idle::PolicyKind;
@@ -39,7 +39,7 @@ pub fn run(args: &ScrubArgs) -> Result<Exit> {
     let file = args.config.as_deref().map(config::read).transpose()?.unwrap_or_default();
     let settings = args.settings.settings().or(file);
     let PolicyKind { name, uses, .. } = settings.kind();
-    heed::check(name, uses, &args.settings.parameters.given)?;
+    unused_option::check(name, uses, &args.settings.parameters.given)?;
     let stop = PauseSignal::on_signals()?;
     md::put_back_all(&settings.state_folder()).iter().for_each(|line| say(format_args!("scrubjay: {line}")));
     let mut prepared = Vec::new();
@@ -139,7 +139,7 @@ fn ask_for_repair(targets: &[PathBuf]) -> Result<()> {
     write!(err, "Go on? Type yes: ")?;
     let mut answer = String::new();
     match io::stdin().read_line(&mut answer)? {
-        0 => Err(Usage("--repair asks before it begins, and nobody answers: say --yes".to_owned()).into()),
+        0 => Err(Usage("--repair asks before it begins, and there is no terminal: add --yes".to_owned()).into()),
         _ if answer.trim() == "yes" => Ok(()),
         _ => Err(Usage("nothing was begun".to_owned()).into()),
     }

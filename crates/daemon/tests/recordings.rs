@@ -118,7 +118,7 @@ fn each_reason_for_having_no_data_is_an_obstacle_of_its_own() {
     assert_eq!(obstacle("recorded/absent.json"), SmartObstacle::Absent);
     assert_eq!(obstacle("recorded/virtio.json"), SmartObstacle::NotSupported);
     assert_eq!(obstacle("recorded/scsi-hd.json"), SmartObstacle::NotSupported);
-    assert_eq!(obstacle("recorded/scsi-debug.json"), SmartObstacle::OnlyItsWord);
+    assert_eq!(obstacle("recorded/scsi-debug.json"), SmartObstacle::NoCounters);
     let usb = Some("0x152d:0x0578 (0x100)".to_owned());
     assert_eq!(obstacle("made/usb-bridge.json"), SmartObstacle::TypeNeeded { usb, proposed: None });
     let proposed = Some("megaraid,N".to_owned());

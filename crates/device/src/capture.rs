@@ -154,7 +154,7 @@ impl Capture {
             notes.push(format!("{} is a partition: all of {} is captured", path.display(), disk.name));
         }
         if !points.reports_class {
-            notes.push("requests of the idle I/O class are captured too: they cannot be told here".to_owned());
+            notes.push("requests of the idle I/O class are captured too: they cannot be told apart here".to_owned());
         }
         Ok(Capture { disk, notes, cpus, held: Vec::new(), lost: 0 })
     }

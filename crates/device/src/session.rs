@@ -349,7 +349,7 @@ fn load(
     let Some(saved) = saved else { return Ok((Coverage::new(grid), Pass::default())) };
     if !subject.id().is_certain {
         notes.push(
-            "nothing tells this target from another one of its name, so whatever was read before is read again".into(),
+            "this target cannot be told from another one of its name, so what was read before is read again".into(),
         );
         return Ok((Coverage::new(grid), Pass::default()));
     }
@@ -416,7 +416,7 @@ impl RunRecorder<'_> {
         let coverage = scrub.coverage().clone();
         let saved = Saved { disk: self.subject.id().key(), at: clock::today(), coverage, pass };
         self.saved_count = scrub.pass().done.count();
-        let learnt = (method == SaveMethod::Durably).then(|| scrub.learnt(clock::now()).told_by(&clock::name()));
+        let learnt = (method == SaveMethod::Durably).then(|| scrub.learnt(clock::now()).with_clock(&clock::name()));
         let learnt = learnt.filter(Learnt::is_any);
         let job = SaveJob { saved, learnt, method };
         match &mut self.saver {

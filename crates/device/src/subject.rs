@@ -106,7 +106,7 @@ impl Subject for Target {
     }
 
     fn open_detector(&self, wish: Option<detector::DetectorKind>) -> detector::OpenedDetector {
-        detector::open(self.disk.as_ref(), wish, detector::RequestsWhose::All)
+        detector::open(self.disk.as_ref(), wish, detector::RequestSources::All)
     }
 
     fn is_present(&self) -> bool {

@@ -10,7 +10,7 @@ const ANSWER_LATE: Nanos = Nanos::from_secs(10);
 
 /// No foreground request was seen yet, and the allowance of the start is spent: the budget waits for a minute without
 /// foreground.
-pub fn is_looking(report: &ScrubReport) -> bool {
+pub fn is_waiting_for_first_request(report: &ScrubReport) -> bool {
     report.foreground_requests == 0 && report.waits_for == Some(WaitReason::Budget)
 }
 
@@ -28,7 +28,9 @@ pub fn doing(report: &ScrubReport) -> String {
         }
         Some(WaitReason::Idleness(_)) => "waiting for idleness".to_owned(),
         Some(WaitReason::Pause(pause)) => format!("pausing {} between requests", show_time(pause)),
-        Some(WaitReason::Budget) if is_looking(report) => "waiting a minute to see who uses the disk".to_owned(),
+        Some(WaitReason::Budget) if is_waiting_for_first_request(report) => {
+            "waiting a minute to see whether the disk is in use".to_owned()
+        }
         Some(WaitReason::Budget) => "waiting: budget used up".to_owned(),
         Some(WaitReason::TooSlow) => "waiting: requests take longer than the maximum".to_owned(),
     }

@@ -60,7 +60,7 @@ impl TargetOutcome {
             checked.recall(&ended.report.mismatched);
         }
         let error = findings.as_ref().and_then(|findings| findings.fetch().err());
-        let incomplete_note = error.map(|error| format!("what was found wrong may be more than is told: {error}"));
+        let incomplete_note = error.map(|error| format!("there may be more findings than are listed: {error}"));
         let volume = findings.as_ref().and_then(|findings| findings.status().ok());
         TargetOutcome {
             facts,
@@ -91,7 +91,7 @@ impl TargetOutcome {
     }
 
     /// The members that the volume runs without: number, path if it is known, and state.
-    pub fn members_out(&self) -> Vec<String> {
+    pub fn inactive_members(&self) -> Vec<String> {
         let members = self.volume.iter().flat_map(|volume| volume.members.iter().enumerate());
         let out = members.filter(|(_, member)| member.state != MemberCondition::Active);
         out.map(|(number, member)| {
@@ -227,7 +227,7 @@ impl TargetOutcome {
         let cached = self.checked.as_ref().map_or(0, |checked| checked.cached_sectors);
         let cached = (cached > 0).then(|| {
             let bytes = Bytes(cached * SECTOR_BYTES);
-            format!("{bytes} were compared as md still had them in memory, and not read anew (as with any check of a RAID-5 or 6)")
+            format!("{bytes} were compared as md still had them in memory, and not read again (as with any check of a RAID-5 or 6)")
         });
         let notes = self.facts.notes.iter().cloned();
         notes.chain(pool).chain(troubles).chain(lost).chain(cached).chain(self.incomplete_note.clone()).collect()

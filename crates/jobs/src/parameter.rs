@@ -69,7 +69,7 @@ impl UnusedParameter {
     }
 
     /// The error in one line: `shown` formats an option's name, and `policy` stands before the name of the policy.
-    pub fn told(&self, policy: &str, shown: impl Fn(Parameter) -> String) -> String {
+    pub fn describe(&self, policy: &str, shown: impl Fn(Parameter) -> String) -> String {
         let options: Vec<String> = self.uses.iter().map(|&parameter| shown(parameter)).collect();
         let alternatives = match &options[..] {
             [] => "it has no options".to_owned(),
@@ -82,7 +82,7 @@ impl UnusedParameter {
 
 impl std::fmt::Display for UnusedParameter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.told("policy", |parameter| parameter.name().replace('-', "_")))
+        f.write_str(&self.describe("policy", |parameter| parameter.name().replace('-', "_")))
     }
 }
 

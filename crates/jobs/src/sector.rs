@@ -37,7 +37,7 @@ pub fn meaning(end: &SectorEnd) -> String {
             _ => "",
         };
         return format!(
-            "{prefix}{name} ({what}) can make these bytes again, if they can be read elsewhere: have it read this sector, and write it anew: {command}"
+            "{prefix}{name} ({what}) can make these bytes again, if they can be read elsewhere: have it read this sector, and write it again: {command}"
         );
     }
     let cannot_help: Vec<String> =

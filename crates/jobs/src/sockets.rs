@@ -86,7 +86,7 @@ pub fn sockets() -> Result<Vec<PathBuf>, JobError> {
 }
 
 /// Removes the socket of a server that is gone; returns whether it did. Removes nothing but sockets in the folder of sockets.
-pub fn remove_ours(socket: &Path) -> bool {
+pub fn remove_stale_socket(socket: &Path) -> bool {
     let identity = |path: &Path| {
         let metadata = path.symlink_metadata().ok().filter(|metadata| metadata.file_type().is_socket())?;
         Some((metadata.dev(), metadata.ino()))

@@ -57,7 +57,7 @@ pub enum TargetNameError {
     Repairs(PathBuf),
     /// Only md needs an order to repair.
     #[error(
-        "{0}: --repair is for arrays of md: volumes and btrfs repair by themselves, and of a disk nothing tells what is right"
+        "{0}: --repair is for arrays of md: volumes and btrfs repair by themselves, and of a disk alone nothing shows what is right"
     )]
     NothingToRepair(PathBuf),
     /// It is an array, and may not be checked now.

@@ -37,7 +37,7 @@ pub struct InfoTask<'a> {
 }
 
 /// A trace that was read to its end.
-pub struct SeenTrace {
+pub struct ReadTrace {
     /// The trace: its format, its devices, what was not understood.
     pub trace: Trace,
     /// What is in it.
@@ -66,11 +66,11 @@ impl HeldIntervals {
 ///
 /// # Errors
 /// The trace cannot be read, or lacks a device; or the job was stopped.
-pub fn walk(trace: Trace, task: &InfoTask<'_>, control: &JobControl) -> Result<SeenTrace, JobError> {
+pub fn walk(trace: Trace, task: &InfoTask<'_>, control: &JobControl) -> Result<ReadTrace, JobError> {
     let mut walk = TraceWalk { task: *task, beginning: Vec::new(), walked: None };
     let (trace, notes) = workload::for_each_under(control, trace, task.devices, |record| walk.add(record))?;
     let WalkedTrace { summary, study } = walk.finish();
-    Ok(SeenTrace { trace, summary, study, notes })
+    Ok(ReadTrace { trace, summary, study, notes })
 }
 
 /// The walk through the records.

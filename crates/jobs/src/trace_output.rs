@@ -141,7 +141,7 @@ fn choose(path: &Path, to: Option<&str>, to_name: &str) -> Result<(&'static Form
                 inner.as_deref().is_some_and(|inner| endings.contains(&inner))
             };
             let Some(format) = FORMATS.iter().find(has_extension) else {
-                let text = format!("the ending of {} tells no format: add {to_name}; {}", path.display(), writable());
+                let text = format!("the ending of {} names no format: add {to_name}; {}", path.display(), writable());
                 return Err(JobError::Input(text));
             };
             format
@@ -259,7 +259,7 @@ mod tests {
         assert_eq!(chosen("a", Some("parquet")).unwrap(), ("parquet", OutputCompression::None));
         assert_eq!(chosen("-", Some("msr")).unwrap(), ("msr", OutputCompression::None));
         for (path, to, expected) in [
-            ("a", None, "tells no format"),
+            ("a", None, "names no format"),
             ("a.csv.xz", None, ".xz is read but not written"),
             ("a.parquet.gz", None, "compresses itself"),
             ("a.csv", Some("nothing"), "is no trace format"),

@@ -52,7 +52,7 @@ pub struct Tuned {
     /// The result of the paper's baseline.
     pub idle_class: ScrubFigures,
     /// The rate of reading without a foreground, in bytes a second.
-    pub alone: f64,
+    pub idle_disk_rate: f64,
 }
 
 /// The best pair.
@@ -77,7 +77,7 @@ impl TunedPair {
 
 /// How long the work took: reading all traces, and tuning to all of them.
 #[derive(Clone, Copy, Debug)]
-pub struct Took {
+pub struct TuneTimes {
     /// Time to read them.
     pub read: Duration,
     /// Time to tune.
@@ -157,7 +157,12 @@ pub fn tune(loads: &[DeviceLoad], task: &TuneTask, control: &JobControl) -> Resu
     })?;
     let all = best.into_iter().zip(candidates).zip(idle_class);
     Ok(all
-        .map(|((best, candidates), idle_class)| Tuned { candidates, best, idle_class, alone: idle_disk_rate(task) })
+        .map(|((best, candidates), idle_class)| Tuned {
+            candidates,
+            best,
+            idle_class,
+            idle_disk_rate: idle_disk_rate(task),
+        })
         .collect())
 }
 

@@ -1,7 +1,7 @@
 //! The JSON of `tune --json`: schema 1, one object a load.
 
 use crate::costs::{CostDocument, TraceSummaryDocument};
-use crate::tune::{Took, TuneTask, Tuned, TunedPair};
+use crate::tune::{TuneTask, TuneTimes, Tuned, TunedPair};
 use crate::workload::DeviceLoad;
 use scrubjay_core::units::Nanos;
 use scrubjay_sim::tune::Pair;
@@ -70,7 +70,7 @@ struct CandidateDocument {
 
 impl TuneDocument<'_> {
     /// Makes the document of one load.
-    pub fn new<'a>(load: &'a DeviceLoad, task: &TuneTask, tuned: &'a Tuned, took: Took) -> TuneDocument<'a> {
+    pub fn new<'a>(load: &'a DeviceLoad, task: &TuneTask, tuned: &'a Tuned, took: TuneTimes) -> TuneDocument<'a> {
         let best = tuned.best.as_ref().ok();
         TuneDocument {
             schema: 1,
@@ -83,7 +83,7 @@ impl TuneDocument<'_> {
             tally: best.map(|best| CostDocument::from(&best.pair.outcome)),
             near: best.map(Near::from),
             error: tuned.best.as_ref().err().map(String::as_str),
-            disk_bytes_per_second: tuned.alone,
+            disk_bytes_per_second: tuned.idle_disk_rate,
             idle_class: CostDocument::from(&tuned.idle_class),
             candidates: tuned.candidates.iter().map(CandidateDocument::from).collect(),
             read_seconds: took.read.as_secs_f64(),

@@ -490,7 +490,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
     /// Follows the findings, the states of members, and the resync after a crash.
     fn follow_volume(&mut self) {
         self.accept_undecidable();
-        while let Some(record) = self.subject.poll_record() {
+        while let Some(record) = self.subject.poll_finding() {
             self.trace.log(self.now, || format!("    {record:?}"));
             self.records += u64::from(record.end != Resolution::Lost);
             self.judge(record);

@@ -52,7 +52,7 @@ pub trait StormSubject: ArrayMachine + Sized {
     fn is_resynced(&self, stripe: u64) -> bool;
 
     /// The next finding, if there is one.
-    fn poll_record(&mut self) -> Option<VolumeFinding>;
+    fn poll_finding(&mut self) -> Option<VolumeFinding>;
 
     /// Verifies these stripes; the reply comes like those of requests.
     fn verify(&mut self, now: Nanos, id: RequestId, stripes: Range<u64>);
@@ -138,8 +138,8 @@ impl StormSubject for Volume {
         Volume::is_resynced(self, StripeIndex(stripe))
     }
 
-    fn poll_record(&mut self) -> Option<VolumeFinding> {
-        Volume::poll_record(self)
+    fn poll_finding(&mut self) -> Option<VolumeFinding> {
+        Volume::poll_finding(self)
     }
 
     fn verify(&mut self, now: Nanos, id: RequestId, stripes: Range<u64>) {

@@ -194,7 +194,7 @@ impl<const BUG: u8> StormSubject for Single<BUG> {
         Health { is_open: true, is_resynced: true, members: vec![MemberState::Active] }
     }
 
-    fn poll_record(&mut self) -> Option<VolumeFinding> {
+    fn poll_finding(&mut self) -> Option<VolumeFinding> {
         None
     }
 

@@ -27,7 +27,7 @@ pub fn fleet_page(rows: &str, facts: Vec<(String, String)>) -> PyResult<Vec<(Str
             name: row.trace,
             goal_seconds: row.goal_mean_seconds,
             reads: row.scrub_bytes_per_second,
-            alone: row.disk_bytes_per_second,
+            idle_disk_rate: row.disk_bytes_per_second,
             slowdown_seconds: row.mean_slowdown_seconds,
             requests: row.requests.unwrap_or(0),
             error: row.error,

@@ -8,7 +8,7 @@ use pyo3::types::PyBytes;
 use scrubjay_core::scrub::idle::Goal;
 use scrubjay_core::units::Nanos;
 use scrubjay_jobs::cut::DevicePart;
-use scrubjay_jobs::tune::{self, Took, TuneTask};
+use scrubjay_jobs::tune::{self, TuneTask, TuneTimes};
 use scrubjay_jobs::tune_document::TuneDocument;
 use scrubjay_jobs::workload::DeviceLoad;
 use scrubjay_jobs::{JobError, named, quantity};
@@ -74,7 +74,7 @@ pub fn tune_parts(
         let loads = [DeviceLoad { name, periods, requests: Vec::new() }];
         let started = Instant::now();
         let tuned = tune::tune(&loads, &task, control)?;
-        let took = Took { read, tune: started.elapsed() };
+        let took = TuneTimes { read, tune: started.elapsed() };
         let document = TuneDocument::new(&loads[0], &task, &tuned[0], took);
         serde_json::to_string(&document).map(Some).map_err(|error| JobError::Input(error.to_string()))
     })

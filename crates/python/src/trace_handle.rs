@@ -20,9 +20,9 @@ use scrubjay_jobs::losses::Losses;
 use scrubjay_jobs::parameter::UnusedParameter;
 use scrubjay_jobs::simulation::{self, SimulationDocument};
 use scrubjay_jobs::trace_document::TraceDocument;
-use scrubjay_jobs::trace_info::{self, HeldIntervals, InfoTask, SeenTrace};
+use scrubjay_jobs::trace_info::{self, HeldIntervals, InfoTask, ReadTrace};
 use scrubjay_jobs::trace_output::TraceOutput;
-use scrubjay_jobs::tune::{self, Took};
+use scrubjay_jobs::tune::{self, TuneTimes};
 use scrubjay_jobs::tune_document::TuneDocument;
 use scrubjay_jobs::workload::{self, DeviceFilter, DeviceLoad, Hold, TraceNote};
 use scrubjay_jobs::{JobError, quantity};
@@ -91,7 +91,7 @@ impl TraceHandle {
         disk: &str,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<(Bound<'py, PyDict>, Vec<String>)> {
-        let held = |seen: &SeenTrace| seen.study.as_ref().map(HeldIntervals::study);
+        let held = |seen: &ReadTrace| seen.study.as_ref().map(HeldIntervals::study);
         let (study, notes) =
             self.seen(py, service, disk, true, progress, move |seen| (held(&seen), notes::texts(&seen.notes)))?;
         let columns = PyDict::new(py);
@@ -146,7 +146,7 @@ impl TraceHandle {
             let left_out = tune::leave_out_small(&mut loads, min_requests)?;
             let started = Instant::now();
             let tuned = tune::tune(&loads, &task, control)?;
-            let took = Took { read, tune: started.elapsed() };
+            let took = TuneTimes { read, tune: started.elapsed() };
             let documents =
                 loads.iter().zip(&tuned).map(|(load, tuned)| json(&TuneDocument::new(load, &task, tuned, took)));
             Ok((documents.collect(), left_out, notes::texts(&notes)))
@@ -281,7 +281,7 @@ impl TraceHandle {
         disk: &str,
         is_studied: bool,
         progress: Option<&Bound<'_, PyAny>>,
-        convert: impl FnOnce(SeenTrace) -> T + Send + 'static,
+        convert: impl FnOnce(ReadTrace) -> T + Send + 'static,
     ) -> PyResult<T> {
         let (service, disk) = (settings::service_choice(py, service)?, settings::disk(py, disk)?);
         let (trace, devices) = (self.opened(py)?, self.devices.clone());

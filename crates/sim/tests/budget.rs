@@ -526,7 +526,7 @@ fn a_beat_is_remembered_after_a_stop() {
         (report, scrub.learnt(Nanos::from_secs(seconds)))
     };
     let (_, learnt) = play(scrub(Goal::default()), 1700, 1);
-    let learnt: Learnt = learnt.told_by("this-boot").to_string().parse().expect("it is whole");
+    let learnt: Learnt = learnt.with_clock("this-boot").to_string().parse().expect("it is whole");
     let mut read = [0, 0];
     for seed in 10..20 {
         for (bytes, clock) in read.iter_mut().zip(["this-boot", "another"]) {

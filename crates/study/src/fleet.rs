@@ -18,7 +18,7 @@ pub struct FleetRow {
     /// The bytes per second that a scrub reads within the goal; `None`: there is no answer.
     pub reads: Option<f64>,
     /// The bytes per second that the disk reads without foreground.
-    pub alone: Option<f64>,
+    pub idle_disk_rate: Option<f64>,
     /// The mean slowdown of requests, in seconds.
     pub slowdown_seconds: Option<f64>,
     /// The number of requests in the trace.
@@ -79,7 +79,7 @@ fn reads(tuned: &[&FleetRow], goals: &[f64]) -> Figure {
 fn costs(tuned: &[&FleetRow], goals: &[f64]) -> Table {
     let rows = goals.iter().map(|goal| {
         let of_goal: Vec<&FleetRow> = tuned.iter().filter(|row| row.goal_seconds == Some(*goal)).copied().collect();
-        let shares: Vec<f64> = of_goal.iter().filter_map(|row| Some(row.reads? / row.alone?)).collect();
+        let shares: Vec<f64> = of_goal.iter().filter_map(|row| Some(row.reads? / row.idle_disk_rate?)).collect();
         let slowdowns: Vec<f64> = of_goal.iter().filter_map(|row| row.slowdown_seconds).collect();
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
         vec![
@@ -108,7 +108,7 @@ fn costs(tuned: &[&FleetRow], goals: &[f64]) -> Table {
 
 fn named<'a>(name: &str, title: &str, rows: impl Iterator<Item = &'a FleetRow>) -> Table {
     let cells = rows.map(|row| {
-        let share = row.reads.zip(row.alone).map_or(String::new(), |(reads, alone)| percent(reads / alone));
+        let share = row.reads.zip(row.idle_disk_rate).map_or(String::new(), |(reads, rate)| percent(reads / rate));
         vec![
             row.name.clone(),
             count(row.requests as f64),
@@ -163,7 +163,7 @@ mod tests {
             name: format!("w{index:02}"),
             goal_seconds: Some(0.001),
             reads: Some(f64::from(index) * 1e6),
-            alone: Some(1e8),
+            idle_disk_rate: Some(1e8),
             slowdown_seconds: Some(0.0009),
             requests: 1000,
             error: None,

@@ -98,7 +98,7 @@ fn hazard(studies: &[IdleStudy]) -> Figure {
 fn hazard_text(idleness: &Idleness) -> String {
     let bins: Vec<_> = idleness.hazard.iter().filter(|bin| bin.from >= HAZARD_FROM * 0.999).collect();
     let (Some(slope), [first, .., last]) = (idleness.hazard_slope(HAZARD_FROM), &bins[..]) else {
-        return "too few intervals are longer than 1 ms to tell the hazard".into();
+        return "too few intervals are longer than 1 ms to estimate the hazard".into();
     };
     let trend = match slope {
         slope if slope < -SLOPE_MIN => "falls",
@@ -331,11 +331,9 @@ fn table(studies: &[IdleStudy]) -> Table {
         caption: describe(studies, |idleness| {
             let variation = idleness.moments.variation();
             let conclusion = match variation {
-                v if v > 1.5 => {
-                    "they vary more than chance alone would have them (CV 1), so having waited tells something"
-                }
+                v if v > 1.5 => "they vary more than by chance alone (CV 1), so having waited tells something",
                 v if v < 0.7 => "they vary less than chance alone would have them (CV 1)",
-                _ => "they vary as chance alone would have them (CV 1), so having waited tells little",
+                _ => "they vary as by chance alone (CV 1), so having waited tells little",
             };
             format!("the intervals' CV is {}: {conclusion}", significant(variation))
         }),

@@ -201,7 +201,7 @@ impl Watch {
             conditions.unjudged.insert(key_of(IncidentKind::Unknown));
         } else if is_stale {
             let reason = disk.live.refused.map_or("SMART was not read for more than a day", |refused| refused.words());
-            let headline = format!("NOTICE {}: nobody knows how it is", disk.label());
+            let headline = format!("NOTICE {}: its state is not known", disk.label());
             let lines = vec![
                 self.disk_line(disk),
                 format!("Unknown   {reason}"),
@@ -310,7 +310,7 @@ impl Watch {
         });
         lines.extend(disk.live.name.iter().flat_map(|name| self.member_array_lines(name)));
         lines.push(match urgency {
-            Urgency::Notice => "Do        nothing yet; you will be told if it becomes more".to_owned(),
+            Urgency::Notice => "Do        nothing yet; you get a message if it becomes worse".to_owned(),
             _ => "Do        1. have a backup  2. order a disk as large  3. swap it".to_owned(),
         });
         lines.push(format!("Quiet     until it grows: sudo scrubjay accept {}", typed(&disk.row.facts.key.0)));
@@ -471,7 +471,7 @@ fn lost(array: &ArrayState, reading: &ReadingState) -> Option<Condition> {
         runs.iter().take(SIGNS_SHOWN_MAX).map(|run| format!("Where     sectors {} to {}", run.start.0, run.end.0 - 1));
     let lines = [array_line(array)].into_iter().chain(run_lines).chain([
         "Meaning   reads there fail; more of its members are bad there than it can do without".to_owned(),
-        "Do        restore what lies there from a backup; what is written there anew is whole again".to_owned(),
+        "Do        restore what lies there from a backup; a sector that is written can be read again".to_owned(),
     ]);
     let amounts = vec![("lost".to_owned(), sectors)];
     Some(Condition { urgency: Urgency::Loss, amounts, headline, lines: lines.collect(), controller: None })

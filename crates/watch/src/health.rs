@@ -220,7 +220,7 @@ impl HealthSign {
 
 /// The drive's latest report, as far as it concerns its health.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DriveWord {
+pub struct DriveReport {
     /// Its own verdict; `None`: it gave none.
     pub passed: Option<bool>,
     /// Bits of an NVMe drive's critical warning.
@@ -264,7 +264,7 @@ const SLOWER_PERCENT: u32 = 50;
 /// All signs against a disk, the gravest first.
 pub fn signs(
     now: UnixSeconds,
-    word: &DriveWord,
+    word: &DriveReport,
     counters: &BTreeMap<CounterKind, CounterHistory>,
     evidence: &OwnEvidence,
 ) -> Vec<HealthSign> {
@@ -337,7 +337,7 @@ mod tests {
 
     fn signs_of(counters: &[(CounterKind, u64)]) -> Vec<HealthSign> {
         let counters = counters.iter().map(|&(kind, value)| (kind, CounterHistory::new(value))).collect();
-        signs(NOW, &DriveWord { passed: Some(true), ..DriveWord::default() }, &counters, &OwnEvidence::default())
+        signs(NOW, &DriveReport { passed: Some(true), ..DriveReport::default() }, &counters, &OwnEvidence::default())
     }
 
     #[test]
@@ -356,7 +356,7 @@ mod tests {
         let mut history = CounterHistory::new(87);
         history.read(NOW, 90, true);
         let counters = BTreeMap::from([(CounterKind::CableErrors, history)]);
-        let found = signs(NOW, &DriveWord::default(), &counters, &OwnEvidence::default());
+        let found = signs(NOW, &DriveReport::default(), &counters, &OwnEvidence::default());
         assert_eq!(found, [HealthSign::Cable { kind: CounterKind::CableErrors, growth: 3 }]);
         assert_eq!(gravest(&found), Some(HealthState::Watch), "a cable is no reason to replace a disk");
     }
@@ -366,7 +366,7 @@ mod tests {
         let mut history = CounterHistory::new(3);
         history.read(NOW, 8, false);
         let counters = BTreeMap::from([(CounterKind::Pending, history)]);
-        let word = DriveWord { passed: Some(true), ..DriveWord::default() };
+        let word = DriveReport { passed: Some(true), ..DriveReport::default() };
         let evidence = OwnEvidence { unreadable: 8, ..OwnEvidence::default() };
         let found = signs(NOW, &word, &counters, &evidence);
         assert_eq!(gravest(&found), Some(HealthState::Replace));
@@ -377,7 +377,7 @@ mod tests {
     #[test]
     fn a_disk_that_answers_commands_but_no_reads_gets_a_sign() {
         let evidence = |failed_sessions| OwnEvidence { failed_sessions, ..OwnEvidence::default() };
-        let found = |evidence| signs(NOW, &DriveWord::default(), &BTreeMap::new(), &evidence);
+        let found = |evidence| signs(NOW, &DriveReport::default(), &BTreeMap::new(), &evidence);
         assert_eq!(found(evidence(2)), []);
         assert_eq!(gravest(&found(evidence(3))), Some(HealthState::Replace));
         let partly = found(OwnEvidence { reads_end: Some(40), ..evidence(3) });
@@ -388,7 +388,12 @@ mod tests {
     #[test]
     fn the_nvme_temperature_warning_alone_is_no_sign() {
         let found = |nvme_warning| {
-            signs(NOW, &DriveWord { nvme_warning, ..DriveWord::default() }, &BTreeMap::new(), &OwnEvidence::default())
+            signs(
+                NOW,
+                &DriveReport { nvme_warning, ..DriveReport::default() },
+                &BTreeMap::new(),
+                &OwnEvidence::default(),
+            )
         };
         assert_eq!(found(0x02), []);
         assert_eq!(found(0x06), [HealthSign::NvmeWarning(0x04)]);

@@ -81,8 +81,8 @@ impl HoldBack {
             HoldBack::ControllerBusy => "enough disks of its controller are being read".to_owned(),
             HoldBack::NoReads(retry_at) => format!("it does not answer reads; next attempt {}", time(retry_at)),
             HoldBack::Refused(reason, retry_at) => format!("{reason}; next attempt {}", time(retry_at)),
-            HoldBack::SizeUnknown => "its size cannot be told".to_owned(),
-            HoldBack::Resized => "its size has changed, so its pass begins anew".to_owned(),
+            HoldBack::SizeUnknown => "its size is not known".to_owned(),
+            HoldBack::Resized => "its size has changed, so its pass starts over".to_owned(),
             HoldBack::Hangs => "its session does not answer".to_owned(),
             HoldBack::Missing => "it is not there".to_owned(),
         }

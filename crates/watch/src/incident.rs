@@ -149,7 +149,7 @@ pub struct IncidentRow {
     /// Its latest condition.
     pub condition: Condition,
     /// When its last message was written; `None`: never.
-    pub told: Option<UnixSeconds>,
+    pub last_message: Option<UnixSeconds>,
     /// The amounts that were reported or accepted, ascending by sign. They follow amounts that fall, so that a return
     /// is reported.
     pub known: Vec<(String, u64)>,
@@ -185,7 +185,7 @@ impl IncidentRow {
             key,
             opened: now,
             condition,
-            told: None,
+            last_message: None,
             known,
             known_urgency,
             less_since: None,
@@ -236,7 +236,9 @@ impl IncidentRow {
         if self.is_accepted && !self.is_grown() {
             return None;
         }
-        let Some(last_message) = self.told else { return Some((after(self.opened, GATHER), MessageReason::Opened)) };
+        let Some(last_message) = self.last_message else {
+            return Some((after(self.opened, GATHER), MessageReason::Opened));
+        };
         if self.is_grown() {
             let is_worse = self.condition.urgency > self.known_urgency;
             return Some((
@@ -265,7 +267,7 @@ impl IncidentRow {
 
     /// Records that a message was written.
     pub fn record_message(&mut self, now: UnixSeconds, reason: MessageReason, message: u64) {
-        self.told = Some(now);
+        self.last_message = Some(now);
         self.raise_known();
         match reason {
             MessageReason::Reminder(number) => self.reminders = number,

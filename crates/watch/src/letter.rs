@@ -42,7 +42,7 @@ pub(crate) fn is_common_cause(kind: IncidentKind, urgency: Urgency) -> bool {
 /// The common problem of several disks, if their kind has no other text.
 fn common_problem(kind: IncidentKind) -> &'static str {
     match kind {
-        IncidentKind::Unknown => "nobody knows how they are",
+        IncidentKind::Unknown => "their state is not known",
         IncidentKind::Unread => "some sectors are unread, and due",
         IncidentKind::Stuck => "they cannot be scrubbed",
         _ => "they are to be watched",
@@ -143,7 +143,7 @@ impl Watch {
         let first = open.first().map_or("", |incident| incident.condition.headline.as_str());
         let subject = format!("[{host}] {} problems are open: {first}", open.len());
         let date = show_date(&*self.calendar, now);
-        let mut lines = vec![format!("This way is new. What is open on {date}, and was told before:")];
+        let mut lines = vec![format!("This channel is new. What is open on {date}, and was reported before:")];
         list(&mut lines, &open, |incident| {
             let since = show_date(&*self.calendar, incident.opened);
             format!("- {} (since {since})", incident.condition.headline)
@@ -168,7 +168,7 @@ impl Watch {
         let status = self.status(now);
         let mut lines = vec![status.sentence.clone()];
         lines.extend(status.lights.iter().map(|light| format!("{:<16} {}", light.name, light.words)));
-        let open = self.incidents.values().filter(|incident| incident.told.is_some());
+        let open = self.incidents.values().filter(|incident| incident.last_message.is_some());
         let open: Vec<&IncidentRow> = open.collect();
         const SHOWN: usize = 8;
         for incident in open.iter().take(SHOWN) {

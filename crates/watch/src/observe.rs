@@ -6,7 +6,7 @@ use crate::events::WatchBug;
 use crate::facts::{
     MediaKind, PassReport, SessionNews, SessionSubject, SmartFacts, SmartReading, SmartRefusal, SubjectKey,
 };
-use crate::health::DriveWord;
+use crate::health::DriveReport;
 use crate::reading::{ReadingState, SessionPhase};
 use crate::rows::{RowKey, SessionRefusal};
 use crate::state::{DiskLive, DiskState, Watch};
@@ -240,9 +240,9 @@ fn note_service(disk: &mut DiskState, nanos: u64) {
     }
 }
 
-pub(crate) fn drive_word(facts: &SmartFacts) -> DriveWord {
+pub(crate) fn drive_word(facts: &SmartFacts) -> DriveReport {
     let nvme = facts.nvme;
-    DriveWord {
+    DriveReport {
         passed: facts.passed,
         nvme_warning: nvme.map_or(0, |log| log.critical_warning),
         spare_low: nvme.filter(|log| log.spare < log.spare_threshold).map(|log| log.spare),

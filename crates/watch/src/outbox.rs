@@ -121,7 +121,8 @@ impl Watch {
         let mut passed_on: Vec<(String, MessageReason, Vec<IncidentKey>, UnixSeconds)> = Vec::new();
         for number in waiting {
             let Some(row) = self.outbox.get(&number).cloned() else { continue };
-            let is_open = |key: &IncidentKey| self.incidents.get(key).is_some_and(|incident| incident.told.is_some());
+            let is_open =
+                |key: &IncidentKey| self.incidents.get(key).is_some_and(|incident| incident.last_message.is_some());
             let is_reported_again = row.reason != MessageReason::Resolved && row.about.iter().any(is_open);
             if !is_reported_again && self.channels.contains_key(&row.channel) {
                 continue; // the channel still exists, whatever its settings are now

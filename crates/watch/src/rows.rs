@@ -5,7 +5,7 @@ use crate::channel::ChannelRow;
 use crate::counters::{CounterHistory, CounterKind};
 use crate::facts::{ArrayFacts, DiskFacts, DiskKey, SubjectKey};
 use crate::forecast::{ForecastErrors, IdleWeek, PassForecast};
-use crate::health::DriveWord;
+use crate::health::DriveReport;
 use crate::incident::{IncidentKey, IncidentRow, MessageReason, Urgency};
 use crate::passes::PassHistory;
 use scrubjay_core::units::UnixSeconds;
@@ -62,7 +62,7 @@ pub struct DiskRow {
     /// Its counters.
     pub counters: BTreeMap<CounterKind, CounterHistory>,
     /// The drive's latest report.
-    pub word: DriveWord,
+    pub word: DriveReport,
     /// When SMART was last read; 0: never.
     pub smart_read: UnixSeconds,
     /// Since when SMART could not be read, of a disk that does not sleep; 0: the last reading succeeded.
@@ -201,7 +201,7 @@ impl WatchRow {
             WatchRow::Idle(..) | WatchRow::Array(_) => {}
             WatchRow::Incident(row) => {
                 clamp_date(&mut row.opened);
-                [&mut row.told, &mut row.less_since].into_iter().flatten().for_each(clamp_date);
+                [&mut row.last_message, &mut row.less_since].into_iter().flatten().for_each(clamp_date);
             }
             WatchRow::Message(row) => {
                 clamp_date(&mut row.written);

@@ -6,7 +6,7 @@ use crate::clock::ClockTrust;
 use crate::events::{WatchBug, WatchOp};
 use crate::facts::{ArrayFacts, DiskFacts, DiskKey, SmartRefusal};
 use crate::forecast::AllForeseen;
-use crate::health::{self, DriveWord, HealthSign, HealthState, OwnEvidence};
+use crate::health::{self, DriveReport, HealthSign, HealthState, OwnEvidence};
 use crate::incident::{IncidentKey, IncidentRow};
 use crate::reading::ReadingState;
 use crate::rows::{DiskRow, HostRow, MessageRow, RowKey, WatchRow};
@@ -61,7 +61,7 @@ impl DiskState {
         let row = DiskRow {
             facts,
             counters: BTreeMap::new(),
-            word: DriveWord::default(),
+            word: DriveReport::default(),
             smart_read: UnixSeconds(0),
             unknown_since: UnixSeconds(0),
             service_first: Vec::new(),

@@ -359,7 +359,7 @@ impl Watch {
     fn alerts_light(&self, now: UnixSeconds) -> StatusLight {
         let light = |colour, words| StatusLight { name: "Alerts", colour, words };
         if self.channels.is_empty() {
-            return light(LightColour::Red, "there is no way to tell you".to_owned());
+            return light(LightColour::Red, "no alert can reach you".to_owned());
         }
         let waits_long = |row: &&MessageRow| row.attempts > 0 && elapsed(now, row.written) >= WAITS_LONG;
         let waiting = self.outbox.values().filter(waits_long).count();

@@ -86,7 +86,7 @@ impl Watch {
     fn resolve(&mut self, now: UnixSeconds, key: &IncidentKey) {
         let Some(incident) = self.incidents.remove(key) else { return };
         self.dropped.insert(RowKey::Incident(key.clone()));
-        if incident.told.is_some() {
+        if incident.last_message.is_some() {
             let text = self.incident_letter(&incident, MessageReason::Resolved, now);
             let about = vec![key.clone()];
             // A channel that was added beside others has not reported it.
@@ -158,7 +158,8 @@ impl Watch {
                 channel.is_caught_up = true;
                 self.changed.insert(RowKey::Channel(name.clone()));
             }
-            let open = self.incidents.values().filter(|incident| incident.told.is_some() && !incident.is_accepted);
+            let open =
+                self.incidents.values().filter(|incident| incident.last_message.is_some() && !incident.is_accepted);
             let open: Vec<IncidentRow> =
                 open.filter(|incident| Self::is_sent_by(&incident.key, &name)).cloned().collect();
             if open.len() >= TOGETHER_MIN {

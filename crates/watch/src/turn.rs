@@ -287,9 +287,9 @@ impl Watch {
                     incident.key.subject == subject && (!incident.is_accepted || incident.is_grown())
                 };
                 let any_reported =
-                    self.incidents.values().any(|incident| is_meant(incident) && incident.told.is_some());
+                    self.incidents.values().any(|incident| is_meant(incident) && incident.last_message.is_some());
                 for incident in self.incidents.values_mut().filter(|incident| is_meant(incident)) {
-                    if any_reported && incident.told.is_none() {
+                    if any_reported && incident.last_message.is_none() {
                         continue;
                     }
                     incident.accept();

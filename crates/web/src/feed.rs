@@ -49,7 +49,7 @@ pub fn over(socket: PathBuf) -> AskWatch {
 /// Answers requests from a recording; actions are refused.
 fn recorded(status: WatchDocument, past: PastDocument) -> AskWatch {
     Box::new(move |request| {
-        let past_of = |disk: Option<&str>| {
+        let past_from = |disk: Option<&str>| {
             let mut past = past.clone();
             past.disks.retain(|entry| disk.is_none_or(|disk| entry.key == disk));
             if disk.is_none() {
@@ -59,8 +59,8 @@ fn recorded(status: WatchDocument, past: PastDocument) -> AskWatch {
         };
         Ok(match request {
             WatchRequest::Status => WatchAnswer::Status(Box::new(status.clone())),
-            WatchRequest::Past { .. } => past_of(None),
-            WatchRequest::PastOfDisk { disk, .. } => past_of(Some(disk)),
+            WatchRequest::Past { .. } => past_from(None),
+            WatchRequest::PastOfDisk { disk, .. } => past_from(Some(disk)),
             _ => WatchAnswer::Refused { why: "this is a recording: nothing can be done to it".to_owned() },
         })
     })
@@ -135,7 +135,7 @@ pub struct PictureFeed {
 }
 
 impl PictureFeed {
-    /// A feed of the answers of `ask`. It asks when a picture is requested, or from [`PictureFeed::keep_up`] on.
+    /// A feed of the answers of `ask`. It asks when a picture is requested, or from [`PictureFeed::start_polling`] on.
     pub fn new(ask: AskWatch) -> Arc<PictureFeed> {
         Arc::new(PictureFeed { ask, state: Mutex::default(), changed: Condvar::new(), requested: Condvar::new() })
     }
@@ -152,7 +152,7 @@ impl PictureFeed {
     ///
     /// # Errors
     /// No thread can be started.
-    pub fn keep_up(self: &Arc<PictureFeed>) -> std::io::Result<()> {
+    pub fn start_polling(self: &Arc<PictureFeed>) -> std::io::Result<()> {
         let feed = Arc::clone(self);
         thread::Builder::new().name("feed".into()).spawn(move || {
             loop {
@@ -289,7 +289,7 @@ impl PictureFeed {
 /// Removes control characters from texts that disks or others chose: they must not control a terminal or reverse a line
 /// anywhere.
 fn printable(text: &str) -> String {
-    scrubjay_jobs::control::told::shown(text).into_owned()
+    scrubjay_jobs::control::wording::shown(text).into_owned()
 }
 
 /// Does the same to every text of a document.
@@ -314,7 +314,7 @@ pub fn cleaned<T: Serialize + DeserializeOwned + Default>(document: &T) -> T {
 mod tests {
     use super::*;
     use scrubjay_jobs::control::LightEntry;
-    use scrubjay_jobs::control::past::{DiskPast, DriveSays};
+    use scrubjay_jobs::control::past::{DiskPast, DriveReported};
 
     #[test]
     fn control_characters_in_the_status_are_escaped_before_it_is_shown() {
@@ -354,7 +354,7 @@ mod tests {
     fn a_refused_history_removes_the_metrics_that_came_from_it() {
         let is_refused = Arc::new(std::sync::atomic::AtomicBool::new(false));
         let refuses = Arc::clone(&is_refused);
-        let drive = DriveSays { read: 7, passed: Some(true), celsius: Some(40), ..DriveSays::default() };
+        let drive = DriveReported { read: 7, passed: Some(true), celsius: Some(40), ..DriveReported::default() };
         let past = PastDocument {
             disks: vec![DiskPast { key: "a".into(), drive, ..DiskPast::default() }],
             ..Default::default()

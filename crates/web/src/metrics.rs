@@ -362,7 +362,7 @@ mod tests {
     #[test]
     fn an_endurance_of_zero_is_written_and_an_unknown_one_is_absent() {
         let of_drive = |used_percent| {
-            let drive = scrubjay_jobs::control::past::DriveSays { used_percent, ..Default::default() };
+            let drive = scrubjay_jobs::control::past::DriveReported { used_percent, ..Default::default() };
             let disks = vec![DiskPast { key: "a".into(), drive, ..DiskPast::default() }];
             let past = scrubjay_jobs::control::past::PastDocument { disks, ..Default::default() };
             of(&SeenPicture { past: Some(Arc::new(past)), ..picture("ok", None) })
@@ -374,7 +374,7 @@ mod tests {
 
     /// A picture in which everything is known.
     fn whole_picture() -> SeenPicture {
-        use scrubjay_jobs::control::past::{CounterEntry, DriveSays, PastDocument};
+        use scrubjay_jobs::control::past::{CounterEntry, DriveReported, PastDocument};
         let some = Some(1);
         let reading =
             ReadingEntry { oldest_read: some, pass_share: Some(0.5), slowdown_nanos: some, ..ReadingEntry::default() };
@@ -388,7 +388,7 @@ mod tests {
             failing_since: None,
             last: None,
         };
-        let drive = DriveSays {
+        let drive = DriveReported {
             read: 1,
             passed: Some(true),
             celsius: Some(30),

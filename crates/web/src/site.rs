@@ -85,7 +85,7 @@ impl WatchSite {
         };
         let result = shown_to.and_then(|session| self.take_result(session));
         let view = self.view(status, &picture, session, result.as_deref());
-        let past = past.as_ref().ok().and_then(|past| past.disks.first()).or_else(|| view.past_of(&disk.key));
+        let past = past.as_ref().ok().and_then(|past| past.disks.first()).or_else(|| view.past_from(&disk.key));
         html(200, page::disk::page(&view, disk, past))
     }
 

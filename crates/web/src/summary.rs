@@ -1,7 +1,7 @@
 //! `/api/v1/summary`: a few numbers for tiles on other dashboards (Homepage, Home Assistant, Uptime Kuma).
 
 use crate::feed::SeenPicture;
-use scrubjay_jobs::control::told::date;
+use scrubjay_jobs::control::wording::date;
 use scrubjay_jobs::control::{DiskEntry, ReadingEntry, WatchDocument};
 use serde::Serialize;
 use std::collections::BTreeMap;

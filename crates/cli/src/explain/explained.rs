@@ -118,7 +118,7 @@ impl Explained {
             HealthState::Watch => format!("{name} is to be watched: {reasons}"),
             HealthState::Replace => format!("{name} should be replaced: {reasons}"),
             HealthState::Asleep => format!("{name} is asleep: how it is now is not known"),
-            HealthState::Unknown => format!("{name} is unknown: nothing of its own tells how it is"),
+            HealthState::Unknown => format!("{name} is unknown: nothing that it reports shows its state"),
             HealthState::Missing => format!("{name} is missing"),
         }
     }
@@ -133,7 +133,7 @@ impl Explained {
             to_do.push(format!("Get another disk{size}."));
             to_do.push(match self.serial() {
                 Some(serial) => format!("Replace the one with {serial} on its label, and no other."),
-                None => "Replace it; it tells no serial number, so look twice which one it is.".to_owned(),
+                None => "Replace it; it reports no serial number, so look twice which one it is.".to_owned(),
             });
         }
         if self.signs.contains(&HealthSign::SelfTestFailed) {
@@ -142,7 +142,7 @@ impl Explained {
         let is_watched = self.watched.is_some();
         // The watch reads and asks again without being told.
         let is_done = |obstacle: &&SmartObstacle| {
-            is_watched && matches!(obstacle, SmartObstacle::NotSupported | SmartObstacle::OnlyItsWord)
+            is_watched && matches!(obstacle, SmartObstacle::NotSupported | SmartObstacle::NoCounters)
         };
         let obstacle = self.obstacle().filter(|obstacle| self.state != HealthState::Replace && !is_done(obstacle));
         to_do.extend(obstacle.map(|obstacle| sentence(&obstacle.advice(&device))));
@@ -155,7 +155,7 @@ impl Explained {
         {
             let name = watched.name.as_deref().unwrap_or(&watched.last_name);
             to_do.push(format!(
-                "Nothing, if it cannot tell: it is read like the others. To hear no more of that: sudo scrubjay accept {}",
+                "Nothing, if it cannot tell: it is read like the others. To get no more messages about that: sudo scrubjay accept {}",
                 typed(name)
             ));
         }

@@ -5,8 +5,8 @@ use crate::say::{prose_width, wrapped};
 use scrubjay_core::units::Bytes;
 use scrubjay_daemon::smartctl::exit::SmartctlExit;
 use scrubjay_jobs::control::DiskEntry;
-use scrubjay_jobs::control::told::now_of;
-use scrubjay_jobs::control::told::{date, moment};
+use scrubjay_jobs::control::wording::now_of;
+use scrubjay_jobs::control::wording::{date, moment};
 use scrubjay_jobs::quantity::show_count;
 use scrubjay_watch::counters::{self, CounterKind};
 use scrubjay_watch::facts::SmartFacts;
@@ -116,7 +116,7 @@ fn counters(explained: &Explained) -> Vec<String> {
     parts.extend(counters::celsius(facts).map(|celsius| format!("{celsius} °C")));
     let mut lines = vec![parts.join(", ")];
     if !explained.answer.about.missing.is_empty() {
-        lines.push(format!("not told by this drive: {}", explained.answer.about.missing.join(", ")));
+        lines.push(format!("not reported by this drive: {}", explained.answer.about.missing.join(", ")));
     }
     lines
 }
@@ -192,7 +192,8 @@ pub fn unknown(explained: &Explained) -> Vec<String> {
         Err(_) => unknown.push("what the drive counts".to_owned()),
         Ok(facts) => {
             unknown.push(
-                "whether a counter grows: one reading cannot tell, and growth says more than any value".to_owned(),
+                "whether a counter grows: one reading does not show it, and growth matters more than any value"
+                    .to_owned(),
             );
             let old = counters::decode(facts).into_iter().filter(|(kind, value)| !kind.is_of_medium() && *value > 0);
             let words = |(kind, value): (CounterKind, u64)| format!("{} {}", kind.words(), show_count(value));

@@ -3,7 +3,7 @@
 use scrubjay_core::scrub::idle::WaitReason;
 use scrubjay_core::scrub::{Forecast, ScrubReport, ScrubState};
 use scrubjay_core::units::{Bytes, Nanos};
-use scrubjay_jobs::doing::{doing, is_looking};
+use scrubjay_jobs::doing::{doing, is_waiting_for_first_request};
 use scrubjay_jobs::quantity::{show_count, show_rest, show_time};
 use std::collections::VecDeque;
 
@@ -68,7 +68,7 @@ impl ProgressLine {
             Some(end) => parts.push((0, end.to_owned())),
             None => {
                 // While the policy waits to see the foreground, there is no forecast.
-                let forecast = report.forecast.filter(|_| !is_looking(report));
+                let forecast = report.forecast.filter(|_| !is_waiting_for_first_request(report));
                 let (likely, range) = forecast.map_or(("ETA not known yet".to_owned(), None), eta);
                 parts.push((3, likely));
                 parts.extend(range.map(|range| (6, range)));
@@ -199,7 +199,7 @@ mod tests {
         let line = |report: &ScrubReport| ProgressLine::new("/dev/sda".to_owned(), None).text(report, 200);
         assert!(line(&report).contains("waiting: budget used up"));
         let text = line(&ScrubReport { foreground_requests: 0, ..report });
-        assert!(text.contains("ETA not known yet  waiting a minute to see who uses the disk"), "{text}");
+        assert!(text.contains("ETA not known yet  waiting a minute to see whether the disk is in use"), "{text}");
     }
 
     #[test]

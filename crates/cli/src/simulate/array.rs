@@ -152,7 +152,7 @@ fn print(trials: &[Trial], out: &mut impl Write) -> io::Result<()> {
         let wrong: Vec<&str> = wrong.map(|(name, _)| name).collect();
         return match wrong.is_empty() {
             true => writeln!(out, "all of it is right"),
-            false => writeln!(out, "wrong, or not told: {}", wrong.join("; ")),
+            false => writeln!(out, "wrong, or not stated: {}", wrong.join("; ")),
         };
     }
     let count = |holds: &dyn Fn(&Agreement) -> bool| trials.iter().filter(|trial| holds(&trial.agreement)).count();

@@ -5,7 +5,7 @@ use anyhow::Result;
 use scrubjay_core::scrub::ScrubReport;
 use scrubjay_core::units::UnixSeconds;
 use scrubjay_daemon::control::document::{LiveSessions, document};
-use scrubjay_daemon::control::{BesideHistory, past_of};
+use scrubjay_daemon::control::{DiskExtras, past_from};
 use scrubjay_daemon::history::{HistoryDatabase, HistoryError};
 use scrubjay_jobs::control::past::{SurfacePart, WatchSnapshot};
 use scrubjay_jobs::control::{ReadingEntry, WatchDocument};
@@ -55,7 +55,7 @@ impl PageRecorder {
         let end = EPOCH + setup.seconds();
         Ok(PageRecorder {
             host: setup.settings.host.clone(),
-            history: HistoryDatabase::of_a_model()?,
+            history: HistoryDatabase::in_memory()?,
             last: BTreeMap::new(),
             keys: BTreeMap::new(),
             // The end itself is not part of the model.
@@ -75,10 +75,10 @@ impl PageRecorder {
             return Err(trouble.into());
         }
         let since = UnixSeconds(now.0.saturating_sub(SPAN));
-        let mut past = past_of(&self.history, now, None, since, &surface_only)?;
+        let mut past = past_from(&self.history, now, None, since, &surface_only)?;
         for disk in &mut past.disks {
             let key = disk.key.clone();
-            let disk_past = past_of(&self.history, now, Some(&key), since, &surface_only)?;
+            let disk_past = past_from(&self.history, now, Some(&key), since, &surface_only)?;
             disk.detail = disk_past.disks.into_iter().next().and_then(|disk| disk.detail);
         }
         // No live session changes "waiting" into "reading", as the daemon's would.
@@ -169,8 +169,8 @@ impl HostObserver for PageRecorder {
 }
 
 /// The model has no benchmark results.
-fn surface_only(_: &DiskRow, passes: Option<&PassHistory>) -> BesideHistory {
-    BesideHistory { surface: surface(passes), ..BesideHistory::default() }
+fn surface_only(_: &DiskRow, passes: Option<&PassHistory>) -> DiskExtras {
+    DiskExtras { surface: surface(passes), ..DiskExtras::default() }
 }
 
 /// The surface: the model reads from the first sector to the last, so each slice of a pass is one part.

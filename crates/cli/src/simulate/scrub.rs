@@ -3,8 +3,8 @@
 use crate::args::SimulateScrub;
 use crate::costs::{self, percent, rate};
 use crate::exit::Exit;
-use crate::heed;
 use crate::say::shown;
+use crate::unused_option;
 use crate::workload;
 use anyhow::{Context, Result};
 use scrubjay_core::scrub::idle::{ParameterValue, PolicyParameters};
@@ -19,7 +19,7 @@ use std::io::{self, Write};
 
 /// Runs the simulation.
 pub fn run(args: &SimulateScrub) -> Result<Exit> {
-    heed::check(args.policy.name(), args.policy.uses(), &args.parameters.given)?;
+    unused_option::check(args.policy.name(), args.policy.uses(), &args.parameters.given)?;
     let parameters = PolicyParameters::with(&args.parameters.given);
     simulation::check_sizes(&args.parameters.given, "--")?;
     let loads = workload::load(&args.traces, &args.disk, simulation::hold(args.policy))?;

@@ -8,7 +8,7 @@ use crate::{page, workload};
 use anyhow::{Context, Result};
 use scrubjay_jobs::job_control::JobControl;
 use scrubjay_jobs::trace_document::TraceDocument;
-use scrubjay_jobs::trace_info::{self, HeldIntervals, InfoTask, SeenTrace, ServiceChoice};
+use scrubjay_jobs::trace_info::{self, HeldIntervals, InfoTask, ReadTrace, ServiceChoice};
 use scrubjay_study::idleness::{self, IdleStudy};
 use std::io::{self, Write};
 use std::path::Path;
@@ -26,7 +26,7 @@ pub fn run(args: &Info) -> Result<Exit> {
         ServiceArg::Model => ServiceChoice::Model,
     };
     let task = InfoTask { devices: &args.traces.device, service, disk: args.disk, is_studied: args.plot.is_some() };
-    let SeenTrace { trace, summary, study, notes } = trace_info::walk(trace, &task, &JobControl::default())?;
+    let ReadTrace { trace, summary, study, notes } = trace_info::walk(trace, &task, &JobControl::default())?;
     notes.iter().for_each(workload::say_note);
     let facts = summary.facts();
     let mut out = io::stdout().lock();

@@ -13,7 +13,7 @@ use scrubjay_core::scrub::idle::Goal;
 use scrubjay_device::output::{self, Existing};
 use scrubjay_jobs::JobError;
 use scrubjay_jobs::job_control::JobControl;
-use scrubjay_jobs::tune::{self, Took, TuneTask, Tuned};
+use scrubjay_jobs::tune::{self, TuneTask, TuneTimes, Tuned};
 use scrubjay_jobs::tune_document::TuneDocument;
 use scrubjay_jobs::workload::{DeviceLoad, Hold};
 use std::io::{self, Write};
@@ -40,7 +40,7 @@ pub fn run(args: &Tune) -> Result<Exit> {
     let task = TuneTask::new(goal, args.disk.disk, args.sizes.clone());
     let started = Instant::now();
     let tuned = tune::tune(&loads, &task, &JobControl::default())?;
-    let took = Took { read, tune: started.elapsed() };
+    let took = TuneTimes { read, tune: started.elapsed() };
 
     print(args, &task, &loads, &tuned, took)
         .or_else(ignore_closed_pipe)
@@ -78,7 +78,7 @@ fn leave_out_small(loads: &mut Vec<DeviceLoad>, args: &Tune) -> Result<()> {
     Ok(())
 }
 
-fn print(args: &Tune, task: &TuneTask, loads: &[DeviceLoad], tuned: &[Tuned], took: Took) -> io::Result<()> {
+fn print(args: &Tune, task: &TuneTask, loads: &[DeviceLoad], tuned: &[Tuned], took: TuneTimes) -> io::Result<()> {
     let mut out = io::stdout().lock();
     for (load, tuned) in loads.iter().zip(tuned) {
         if args.json {

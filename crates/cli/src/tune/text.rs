@@ -4,7 +4,7 @@ use crate::costs::{self, percent, rate};
 use crate::say::shown;
 use scrubjay_core::units::Bytes;
 use scrubjay_jobs::quantity::{show_time, write_time};
-use scrubjay_jobs::tune::{Took, TuneTask, Tuned, TunedPair};
+use scrubjay_jobs::tune::{TuneTask, TuneTimes, Tuned, TunedPair};
 use scrubjay_jobs::workload::DeviceLoad;
 use scrubjay_sim::tune::Pair;
 use std::io::{self, Write};
@@ -26,7 +26,7 @@ pub fn print(
         out,
         "  reads      {}, {} of what the disk could alone",
         rate(scrub_rate),
-        percent(scrub_rate / tuned.alone)
+        percent(scrub_rate / tuned.idle_disk_rate)
     )?;
     let (mean, max) = (costs::slowdown_mean(outcome), outcome.slowdown_max);
     let (goal_mean, goal_max) = (write_time(task.goal.mean), write_time(task.goal.max));
@@ -84,7 +84,7 @@ pub fn print(
 }
 
 /// Prints how long it took.
-pub fn print_timing(out: &mut impl Write, took: Took) -> io::Result<()> {
+pub fn print_timing(out: &mut impl Write, took: TuneTimes) -> io::Result<()> {
     writeln!(out, "read in {:.2} s, tuned in {:.2} s", took.read.as_secs_f64(), took.tune.as_secs_f64())
 }
 

@@ -6,7 +6,7 @@ use crate::exit::Exit;
 use crate::say::{print_line, print_prose};
 use crate::{columns, disks};
 use anyhow::{Context, Result, bail};
-use scrubjay_jobs::control::told::moment;
+use scrubjay_jobs::control::wording::moment;
 use scrubjay_jobs::control::{AlertDocument, ChannelEntry, WatchAnswer, WatchRequest};
 use std::io::{self, Write};
 use std::thread;
@@ -91,7 +91,7 @@ fn list(json: bool) -> Result<Exit> {
         return Ok(Exit::Clean);
     }
     if alerts.channels.is_empty() {
-        writeln!(out, "There is no channel: nobody is told. To set one up:  scrubjay setup")?;
+        writeln!(out, "There is no channel, so no alert is sent. To set one up:  scrubjay setup")?;
         return Ok(Exit::Found);
     }
     let rows: Vec<Vec<String>> = alerts

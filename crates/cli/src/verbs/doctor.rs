@@ -14,7 +14,7 @@ use scrubjay_daemon::smartctl::parse::RecoveryLimit;
 use scrubjay_daemon::smartctl::run::Smartctl;
 use scrubjay_device::clock;
 use scrubjay_device::completion::own_uid;
-use scrubjay_device::detector::{self, DetectorKind, RequestsWhose};
+use scrubjay_device::detector::{self, DetectorKind, RequestSources};
 use scrubjay_device::sysfs::DiskNode;
 use scrubjay_jobs::JobError;
 use scrubjay_jobs::control::WatchDocument;
@@ -141,7 +141,7 @@ fn disks(survey: &HostSurvey, config: &WatchConfig) -> DoctorCheck {
 fn detection(survey: &HostSurvey) -> DoctorCheck {
     let Some(disk) = survey.disks.first() else { return note("detection", "not tried: there is no disk", "nothing") };
     let node = DiskNode::of_folder(&Path::new("/sys/block").join(&disk.facts.name)).ok();
-    let opened = detector::open(node.as_ref(), None, RequestsWhose::All);
+    let opened = detector::open(node.as_ref(), None, RequestSources::All);
     match opened.kind {
         DetectorKind::Bpf | DetectorKind::Perf => ok("detection", opened.why),
         DetectorKind::Stat | DetectorKind::Blind | DetectorKind::Server => missing(
@@ -176,7 +176,7 @@ fn timeouts(survey: &HostSurvey) -> Option<DoctorCheck> {
         let folder = Path::new("/sys/block").join(&disk.facts.name);
         let kernel = SystemRoot::default().number(&folder.join("device/timeout"))?;
         let limit = match kernel {
-            KERNEL_WAITS_MIN.. => Ok(RecoveryLimit::Unsaid),
+            KERNEL_WAITS_MIN.. => Ok(RecoveryLimit::NotReported),
             _ => Smartctl::default().recovery_limit(&disk.device),
         };
         Some(MemberTimeout { name: disk.facts.name.clone(), kernel, limit })
@@ -197,7 +197,7 @@ fn timeouts_of(members: &[MemberTimeout]) -> Option<DoctorCheck> {
             && match member.limit {
                 Ok(RecoveryLimit::Deciseconds(tenths)) => tenths >= 10 * member.kernel,
                 Ok(RecoveryLimit::Unlimited) => true,
-                Ok(RecoveryLimit::Unsaid) | Err(_) => false,
+                Ok(RecoveryLimit::NotReported) | Err(_) => false,
             }
     };
     let kernel = members.iter().map(|member| member.kernel).min()?;
@@ -247,7 +247,7 @@ fn watch_checks(status: Result<Box<WatchDocument>, String>) -> Vec<DoctorCheck> 
     };
     let mut checks = vec![ok("watch", format!("version {} is running", status.version))];
     if status.channels.is_empty() {
-        checks.push(missing("alerts", "nobody is told: there is no channel", "sudo scrubjay setup"));
+        checks.push(missing("alerts", "no alert is sent: there is no channel", "sudo scrubjay setup"));
     }
     for channel in &status.channels {
         let failing = channel.last.as_ref().filter(|last| !last.is_accepted);
@@ -271,10 +271,10 @@ fn clock() -> DoctorCheck {
     match clock::today().0 {
         now if now < CLOCK_MIN => missing(
             "clock",
-            format!("it shows {}", scrubjay_jobs::control::told::moment(now)),
+            format!("it shows {}", scrubjay_jobs::control::wording::moment(now)),
             "set it: timedatectl set-ntp true",
         ),
-        now => ok("clock", scrubjay_jobs::control::told::moment(now)),
+        now => ok("clock", scrubjay_jobs::control::wording::moment(now)),
     }
 }
 
@@ -288,7 +288,7 @@ mod tests {
         let short = member("sda", 30, Ok(RecoveryLimit::Unlimited));
         let slow = member("sdb", 30, Ok(RecoveryLimit::Deciseconds(300)));
         let good = member("sdc", 30, Ok(RecoveryLimit::Deciseconds(70)));
-        let patient = member("sdd", 180, Ok(RecoveryLimit::Unsaid));
+        let patient = member("sdd", 180, Ok(RecoveryLimit::NotReported));
         let asleep = member("sde", 30, Err(SmartObstacle::Asleep));
         let check = timeouts_of(&[short, slow, good, patient, asleep]).unwrap();
         assert_eq!(check.state, DoctorState::Missing);

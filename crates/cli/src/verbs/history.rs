@@ -9,7 +9,7 @@ use scrubjay_daemon::discovery::{SeenDisk, SystemRoot, survey};
 use scrubjay_daemon::history::{HistoryDatabase, HistoryEvent};
 use scrubjay_daemon::pump::is_called;
 use scrubjay_jobs::control::WatchDocument;
-use scrubjay_jobs::control::told::moment;
+use scrubjay_jobs::control::wording::moment;
 use scrubjay_watch::facts::DiskKey;
 use serde::Serialize;
 use std::io::{self, Write};

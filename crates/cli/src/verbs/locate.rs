@@ -19,7 +19,7 @@ pub fn run(args: &LocateArgs) -> Result<Exit> {
     };
     let mut out = io::stdout().lock();
     let facts = &disk.facts;
-    let serial = disk.serial.as_deref().unwrap_or("not told");
+    let serial = disk.serial.as_deref().unwrap_or("not reported");
     if let Some(file) = &disk.locate {
         locate(file, !args.off).with_context(|| format!("{}: its light cannot be switched", facts.name))?;
         let bay = facts.bay.as_deref().unwrap_or("?");
@@ -41,7 +41,7 @@ pub fn run(args: &LocateArgs) -> Result<Exit> {
     }
     let warning = match disk.serial {
         Some(_) => "Before you pull it: compare the serial number. The wrong disk is data lost.",
-        None => "It tells no serial number: look twice. The wrong disk is data lost.",
+        None => "It reports no serial number: look twice. The wrong disk is data lost.",
     };
     print_line(&mut out, format_args!("{warning}"))?;
     Ok(Exit::Clean)

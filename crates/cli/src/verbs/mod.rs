@@ -69,7 +69,7 @@ pub fn gone<'w>(watch: Option<&'w WatchDocument>, name: &str) -> Result<Option<&
 pub fn watch_status_or_reason() -> Result<Box<WatchDocument>, String> {
     watch_status().map_err(|error| match error.downcast_ref() {
         Some(WatchClientError::Absent(_)) => {
-            "The watch is not running: no disk is read by itself, nobody is told. Start it: sudo systemctl enable --now scrubjay".to_owned()
+            "The watch is not running: no disk is read on schedule, and no alert is sent. Start it: sudo systemctl enable --now scrubjay".to_owned()
         }
         _ => format!("How the watch sees it is not known here: {error:#}"),
     })

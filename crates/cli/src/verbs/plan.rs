@@ -5,7 +5,7 @@ use crate::exit::Exit;
 use crate::{columns, disks};
 use anyhow::{Context, Result};
 use scrubjay_core::units::{Bytes, Nanos};
-use scrubjay_jobs::control::told::{ago, date, moment, span};
+use scrubjay_jobs::control::wording::{ago, date, moment, span};
 use scrubjay_jobs::control::{ArrayEntry, DiskEntry, ReadingEntry, WatchDocument};
 use scrubjay_jobs::quantity::show_time;
 use scrubjay_watch::calendar::DAY;

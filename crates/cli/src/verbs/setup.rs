@@ -42,7 +42,7 @@ pub fn run(args: &SetupArgs) -> Result<Exit> {
         write_password(path, &answers)?;
         let config = WatchConfig::parse(&after).map_err(|error| Usage(format!("{shown}{error}")))?;
         AlertChannels::from_settings(&config.alert)
-            .map_err(|fault| Usage(format!("{fault}: the settings stay as they were; begin anew: scrubjay setup")))?;
+            .map_err(|fault| Usage(format!("{fault}: the settings stay as they were; start again: scrubjay setup")))?;
         file.replace(&after)?;
         writeln!(out)?;
         print_line(&mut out, format_args!("Written: {shown}"))?;
@@ -78,10 +78,10 @@ pub fn run(args: &SetupArgs) -> Result<Exit> {
 fn questions(out: &mut impl Write) -> Result<MailAnswers> {
     let terminal = Term::stderr();
     writeln!(out, "Every sector of every disk is read within 35 days, while the disk is idle.")?;
-    writeln!(out, "Who is to be told of what is found?\n")?;
+    writeln!(out, "Where are alerts to go?\n")?;
     let to = question(out, "Mail to")?;
     if to.is_empty() {
-        return Err(Usage("nobody to be told: nothing was written".to_owned()).into());
+        return Err(Usage("no channel was chosen: nothing was written".to_owned()).into());
     }
     let server = question(out, "Its SMTP server, such as smtp.example.org [this machine's sendmail]")?;
     if server.is_empty() {
@@ -112,7 +112,7 @@ fn line() -> Result<String> {
     let mut line = String::new();
     if io::stdin().read_line(&mut line)? == 0 {
         return Err(Usage(
-            "setup asks questions, and nobody answers: edit the settings instead (docs/alerts.md)".into(),
+            "setup asks questions, and there is no terminal: edit the settings instead (docs/alerts.md)".into(),
         )
         .into());
     }
@@ -168,7 +168,7 @@ fn prove(out: &mut impl Write, file: &str, has_mail: bool, resume_command: &str)
             return Ok(Exit::Clean);
         }
         print_line(out, format_args!("[alert.email] of {file} is tested now."))?;
-        print_line(out, format_args!("(To answer the questions anew, take [alert.email] out of that file.)"))?;
+        print_line(out, format_args!("(To answer the questions again, take [alert.email] out of that file.)"))?;
     } else {
         writeln!(out, "A test is being sent.")?;
     }

@@ -2,7 +2,7 @@
 
 use crate::columns;
 use crate::say::{print_line, print_prose};
-use scrubjay_jobs::control::told::{
+use scrubjay_jobs::control::wording::{
     self, ago, array_checked, array_now, can_lose, disk_bad, disk_called, disk_now, is_deviant, moment,
 };
 use scrubjay_jobs::control::{ArrayEntry, DiskEntry, WatchDocument};
@@ -33,7 +33,7 @@ pub fn write(status: &WatchDocument, width: Option<usize>, out: &mut impl Write)
         let label = if number < TO_DO_MAX { format!("  {}. ", number + 1) } else { "     ".to_owned() };
         print_prose(out, &label, action, width)?;
     }
-    for (number, line) in told::accepted(status).iter().enumerate() {
+    for (number, line) in wording::accepted(status).iter().enumerate() {
         if number == 0 {
             writeln!(out, "\nAccepted")?;
         }
@@ -58,7 +58,7 @@ pub fn write(status: &WatchDocument, width: Option<usize>, out: &mut impl Write)
 }
 
 fn write_rest(status: &WatchDocument, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
-    let lines = told::rest(status);
+    let lines = wording::rest(status);
     for (number, line) in lines.iter().enumerate() {
         if number == 0 {
             writeln!(out)?;

@@ -19,7 +19,7 @@ pub fn run(args: &WatchArgs) -> Result<Exit> {
     }
     let options = DaemonOptions {
         config: settings_file::real_path(args.config.as_deref().unwrap_or(Path::new(config::CONFIG_FILE))),
-        is_config_asked_for: args.config.is_some(),
+        is_config_required: args.config.is_some(),
         folder: state_folder(args.state.as_ref()),
         socket: socket_path()?,
         page_socket: page_socket_path()?,

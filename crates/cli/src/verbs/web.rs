@@ -60,10 +60,10 @@ pub fn run(args: &WebArgs) -> Result<Exit> {
         None => PictureFeed::new(feed::over(page_socket_path()?)),
     };
     let listener = TcpListener::bind(args.listen).map_err(|error| match error.kind() {
-        ErrorKind::AddrInUse => Usage(format!("--listen {}: somebody else listens there", args.listen)).into(),
+        ErrorKind::AddrInUse => Usage(format!("--listen {}: another program listens there", args.listen)).into(),
         _ => anyhow::Error::new(error).context(format!("cannot listen on {}", args.listen)),
     })?;
-    feed.keep_up().context("no thread is to be had")?;
+    feed.start_polling().context("no thread is to be had")?;
     let address = listener.local_addr().context("where we listen is not known")?;
     let hint = match (&args.recorded, args.read_only) {
         (Some(_), _) => "; it shows a recording, to which nothing can be done",

@@ -10,7 +10,7 @@ use scrubjay_core::units::Bytes;
 use scrubjay_core::volume::finding::CorruptionKind;
 use scrubjay_jobs::JobError;
 use scrubjay_jobs::quantity::show_count;
-use scrubjay_jobs::sockets::{find, remove_ours, sockets, status_of, tell};
+use scrubjay_jobs::sockets::{find, remove_stale_socket, sockets, status_of, tell};
 use scrubjay_serve::remote::client::{ClientError, ControlClient};
 use scrubjay_serve::volume::commands::{
     self, CommandAnswer, Finding, MemberEvent, MemberStatus, VolumeCommand, VolumeEvent, VolumeEvents,
@@ -356,7 +356,7 @@ fn slot_of(socket: &Path, member: &str) -> Result<usize> {
 pub fn stop(args: &StopArgs) -> Result<Exit> {
     let socket = find(args.volume.as_deref())?;
     if let Err(error @ ClientError::Absent(_)) = ControlClient::connect(&socket) {
-        let end = if remove_ours(&socket) { " (its socket is removed)" } else { "" };
+        let end = if remove_stale_socket(&socket) { " (its socket is removed)" } else { "" };
         bail!("{error}{end}");
     }
     let CommandAnswer::Stopped(stopped) = tell(&socket, &VolumeCommand::Stop)? else {

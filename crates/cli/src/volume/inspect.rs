@@ -7,7 +7,7 @@ use crate::exit::Exit;
 use crate::say::print_line;
 use anyhow::{Context, Result};
 use scrubjay_core::units::Bytes;
-use scrubjay_core::volume::format::assemble::{AssembleError, Assembly, Given, SlotState, assemble};
+use scrubjay_core::volume::format::assemble::{AssembleError, Assembly, GivenMember, SlotState, assemble};
 use scrubjay_core::volume::format::superblock::{MemberState, Superblock};
 use scrubjay_device::member::{Access, OpenMember};
 use serde::Serialize;
@@ -40,9 +40,9 @@ fn exit(assembled: &Result<Assembly, AssembleError>) -> Exit {
     if is_well { Exit::Clean } else { Exit::Found }
 }
 
-fn print(given: &[Given], assembled: &Result<Assembly, AssembleError>, out: &mut impl Write) -> io::Result<()> {
-    for Given { label, bytes, says } in given {
-        match says {
+fn print(given: &[GivenMember], assembled: &Result<Assembly, AssembleError>, out: &mut impl Write) -> io::Result<()> {
+    for GivenMember { label, bytes, superblock } in given {
+        match superblock {
             Ok(superblock) => print_member(label, *bytes, superblock, out)?,
             Err(error) => print_line(out, format_args!("{label} {error}"))?,
         }
@@ -78,7 +78,7 @@ fn print_member(label: &str, bytes: u64, superblock: &Superblock, out: &mut impl
     Ok(())
 }
 
-fn print_assembly(given: &[Given], assembly: &Assembly, out: &mut impl Write) -> io::Result<()> {
+fn print_assembly(given: &[GivenMember], assembly: &Assembly, out: &mut impl Write) -> io::Result<()> {
     let members = assembly.members.iter().enumerate();
     let not_active: Vec<String> = members
         .filter_map(|(index, state)| match state {
@@ -152,7 +152,7 @@ struct RecordFields {
 }
 
 impl Inspected {
-    fn new(given: &[Given], assembled: &Result<Assembly, AssembleError>) -> Inspected {
+    fn new(given: &[GivenMember], assembled: &Result<Assembly, AssembleError>) -> Inspected {
         let stale = assembled.as_ref().map_or(&[][..], |assembly| &assembly.stale);
         let is_active = |slot: &SlotState| matches!(slot, SlotState::Active(_));
         Inspected {
@@ -166,12 +166,12 @@ impl Inspected {
 }
 
 impl InspectedMember {
-    fn new(given: &Given) -> InspectedMember {
+    fn new(given: &GivenMember) -> InspectedMember {
         InspectedMember {
             path: given.label.clone(),
             bytes: given.bytes,
-            error: given.says.as_ref().err().map(ToString::to_string),
-            superblock: given.says.as_ref().ok().map(SuperblockFields::new),
+            error: given.superblock.as_ref().err().map(ToString::to_string),
+            superblock: given.superblock.as_ref().ok().map(SuperblockFields::new),
         }
     }
 }

@@ -12,7 +12,7 @@ use scrubjay_device::completion::own_uid;
 use scrubjay_device::ublk::{UblkControl, UblkError, UblkPlan, UblkPurpose};
 use scrubjay_jobs::sockets;
 use scrubjay_serve::nbd::Export;
-use scrubjay_serve::server::{Address, DeviceNews, Server, ServerStop};
+use scrubjay_serve::server::{Address, DeviceEvent, Server, ServerStop};
 use scrubjay_serve::tls::{Tls, TlsError, TlsFiles};
 use scrubjay_serve::volume::VolumeController;
 use scrubjay_serve::volume::commands::Stopped;
@@ -30,7 +30,7 @@ pub fn run(args: &Serve) -> Result<Exit> {
     let tls = tls(args)?;
     let ublk = args.ublk.map(|wanted| UblkControl::open().map(|control| (control, wanted)));
     let ublk = ublk.transpose().map_err(no_device)?;
-    let mut gathered = gather::gather_rest(&args.members, args.read_only).map_err(refusal)?;
+    let mut gathered = gather::gather_usable(&args.members, args.read_only).map_err(refusal)?;
     if args.degraded == DegradedChoice::No {
         gathered.check_whole().map_err(|error| Usage(format!("{error}: --degraded yes serves it nevertheless")))?;
     }
@@ -63,7 +63,7 @@ pub fn run(args: &Serve) -> Result<Exit> {
         let stripe_bytes = geometry.chunk_bytes * geometry.layout.shape().data as u64;
         server.device = Some((UblkPlan::new(control, wanted, purpose).map_err(no_device)?, stripe_bytes));
         server.on_device = |news| match news {
-            DeviceNews::Ready { .. } => say(format_args!("  {news}")),
+            DeviceEvent::Ready { .. } => say(format_args!("  {news}")),
             _ => say(format_args!("scrubjay: {news}")),
         };
     }

@@ -1,7 +1,7 @@
 //! Modelled arrays: the result in text and JSON, the effect of a seed, and refusals.
 
 use crate::bench::{Bench, RunResult};
-use crate::probed::{DOCUMENT, fields};
+use crate::probe::{DOCUMENT, fields};
 use serde_json::Value;
 
 fn simulated(arguments: &[&str]) -> RunResult {

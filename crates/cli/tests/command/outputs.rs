@@ -1,7 +1,7 @@
 //! Files that the command writes: never through a link, never onto a disk, and as root never where other users could interfere.
 
 use crate::bench::{Bench, RunResult};
-use crate::probed::Loop;
+use crate::probe::Loop;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::Path;

@@ -214,7 +214,7 @@ fn bad_outputs_are_refused_in_one_line() {
     assert_ne!(bench.read("there.csv"), b"precious");
     refused(&["convert", "good", "missing/out.csv"], "cannot write missing/out.csv: No such file");
     refused(&["convert", "good", "."], "is a folder: name a file");
-    refused(&["convert", "good", "out"], "tells no format: add --to; written are parquet, msr, blkparse, iolog");
+    refused(&["convert", "good", "out"], "names no format: add --to; written are parquet, msr, blkparse, iolog");
     refused(&["convert", "good", "out.xz"], ".xz is read but not written");
     refused(&["convert", "good", "out.parquet.gz"], "parquet compresses itself");
     refused(&["convert", "good", "out", "--to", "srt"], "srt can be read but not written");

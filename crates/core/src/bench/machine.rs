@@ -5,7 +5,7 @@
 
 use super::permutation::BlockPermutation;
 use super::plan::{BenchPattern, BenchPlan, BenchStep, RUN_REQUESTS, ZoneGrid};
-use super::step_result::{BenchFault, OthersTraffic, StepFigures};
+use super::step_result::{BenchFault, ForeignTraffic, StepFigures};
 use crate::stats::Moments;
 use crate::units::Nanos;
 
@@ -42,7 +42,7 @@ pub struct BenchRequest {
     /// Its length in bytes.
     pub len: u64,
     /// Are its data to be checked for zeroes?
-    pub is_looked_at: bool,
+    pub is_checked_for_zeroes: bool,
 }
 
 /// A completed request.
@@ -223,8 +223,8 @@ impl DiskBench {
         run.in_flight += 1;
         run.result.sent += 1;
         let offset = self.next_offset(step);
-        let is_looked_at = step.pattern == BenchPattern::Random && step.depth == 1 && !self.plan.is_write;
-        BenchOp::Request(BenchRequest { offset, len: step.request, is_looked_at })
+        let is_checked_for_zeroes = step.pattern == BenchPattern::Random && step.depth == 1 && !self.plan.is_write;
+        BenchOp::Request(BenchRequest { offset, len: step.request, is_checked_for_zeroes })
     }
 
     /// A request was completed.
@@ -247,7 +247,7 @@ impl DiskBench {
         } else {
             self.has_succeeded = true;
         }
-        if request.is_looked_at && result.is_ok() {
+        if request.is_checked_for_zeroes && result.is_ok() {
             run.result.checked_for_zeroes += 1;
             run.result.zeroes += u64::from(is_zero);
         }
@@ -285,7 +285,7 @@ impl DiskBench {
     ///
     /// # Panics
     /// When the machine did not ask for it by [`BenchOp::EndStep`].
-    pub fn end_step(&mut self, others: Option<OthersTraffic>) {
+    pub fn end_step(&mut self, others: Option<ForeignTraffic>) {
         let mut run = self.current.take().filter(|run| run.is_over && run.in_flight == 0).expect("a step that is over");
         run.result.others = others;
         self.results.push(run.result);
@@ -293,7 +293,7 @@ impl DiskBench {
 
     /// Ends the step without waiting for the requests at the disk, and the measurement with it. `others` is the traffic
     /// of other programs meanwhile, from the kernel's counters.
-    pub fn abandon(&mut self, others: Option<OthersTraffic>) {
+    pub fn abandon(&mut self, others: Option<ForeignTraffic>) {
         self.stop();
         if let Some(mut run) = self.current.take() {
             run.result.is_complete = false;

@@ -24,7 +24,7 @@ pub struct BenchFault {
 
 /// The disk's traffic from other programs during a step, as the kernel counts it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OthersTraffic {
+pub struct ForeignTraffic {
     /// The number of their requests; 0 if the kernel splits the benchmark's own requests, whose parts look like others'.
     pub requests: u64,
     /// The number of sectors that they read and wrote.
@@ -74,13 +74,13 @@ pub struct StepFigures {
     /// The length of each bin.
     pub bin: Nanos,
     /// The traffic of other programs; `None`: it cannot be seen.
-    pub others: Option<OthersTraffic>,
+    pub others: Option<ForeignTraffic>,
     /// Was the disk so small that places were used again?
     pub is_repeating: bool,
     /// Did the step run to its end?
     pub is_complete: bool,
     /// Mean and standard deviation of the latency in seconds, if another program has reported them more exactly than its buckets.
-    pub told: Option<(f64, f64)>,
+    pub reported: Option<(f64, f64)>,
 }
 
 impl StepFigures {
@@ -104,7 +104,7 @@ impl StepFigures {
             others: None,
             is_repeating: false,
             is_complete: false,
-            told: None,
+            reported: None,
         }
     }
 
@@ -149,13 +149,13 @@ impl StepFigures {
 
     /// The mean latency, in seconds.
     pub fn mean(&self) -> f64 {
-        self.told.map_or_else(|| self.latency.moments().mean(), |told| told.0)
+        self.reported.map_or_else(|| self.latency.moments().mean(), |reported| reported.0)
     }
 
     /// The standard deviation of the latency, in seconds.
     pub fn deviation(&self) -> f64 {
         let moments = self.latency.moments();
-        self.told.map_or_else(|| moments.variation() * moments.mean(), |told| told.1)
+        self.reported.map_or_else(|| moments.variation() * moments.mean(), |reported| reported.1)
     }
 
     /// The latency that a share (0..=1) of the requests does not exceed; never more than the longest.
@@ -231,11 +231,11 @@ mod tests {
     fn traffic_of_others_is_a_share_of_all_traffic() {
         let mut result = result();
         (result.sent, result.bytes_moved) = (100, 100 * 4096);
-        result.others = Some(OthersTraffic { requests: 0, sectors: 0 });
+        result.others = Some(ForeignTraffic { requests: 0, sectors: 0 });
         assert_eq!(result.others_share(), Some(0.0));
-        result.others = Some(OthersTraffic { requests: 100, sectors: 8 });
+        result.others = Some(ForeignTraffic { requests: 100, sectors: 8 });
         assert_eq!(result.others_share(), Some(0.5), "many small ones");
-        result.others = Some(OthersTraffic { requests: 1, sectors: 800 });
+        result.others = Some(ForeignTraffic { requests: 1, sectors: 800 });
         assert_eq!(result.others_share(), Some(0.5), "a large one");
     }
 

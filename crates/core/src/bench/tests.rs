@@ -2,7 +2,7 @@
 
 use super::machine::{BenchEnd, BenchOp, BenchRequest, BenchState, DiskBench, FAULTS_IN_A_ROW_MAX};
 use super::plan::{BenchPattern, BenchPlan, DEPTHS};
-use super::step_result::OthersTraffic;
+use super::step_result::ForeignTraffic;
 use crate::units::Nanos;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -48,7 +48,7 @@ impl ModelDisk {
                     }
                     _ => now = until,
                 },
-                BenchOp::EndStep => bench.end_step(Some(OthersTraffic::default())),
+                BenchOp::EndStep => bench.end_step(Some(ForeignTraffic::default())),
                 BenchOp::Done => return,
             }
         }
@@ -127,7 +127,7 @@ fn an_abandoned_step_does_not_wait_for_requests_at_the_disk() {
     assert!(matches!(bench.poll_op(now), BenchOp::Request(_)));
     bench.stop();
     assert!(matches!(bench.poll_op(now), BenchOp::Wait(_)), "it is still at the disk");
-    let others = OthersTraffic { requests: 3, sectors: 24 };
+    let others = ForeignTraffic { requests: 3, sectors: 24 };
     bench.abandon(Some(others));
     assert_eq!((bench.poll_op(now), bench.state()), (BenchOp::Done, BenchState::Stopped));
     let result = &bench.results()[0];

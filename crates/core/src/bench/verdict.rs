@@ -477,7 +477,7 @@ fn weak_zones(zones: &[ZoneFigures], warn: &mut impl FnMut(&'static str, String)
             warn(
                 "weak-zone",
                 format!(
-                    "at {place} of the disk it gave {} where its neighbours give {}: retries there, or somebody else came between",
+                    "at {place} of the disk it gave {} where its neighbours give {}: retries there, or requests of others",
                     words::throughput(zone_rate),
                     words::throughput(usual)
                 ),

@@ -142,9 +142,7 @@ pub fn judge(way: &'static str, all: &[ResponseTimes], turn: Option<f64>) -> Ver
     let shown = |time: MiddleTime| words::latency(time.median);
     if let Some((verified, read)) = first("read").and_then(|read| verify.large(read)) {
         if verified.is_noisy() || read.is_noisy() {
-            return unknown(
-                "large requests take now this long, now that: measure again when nobody else uses the disk",
-            );
+            return unknown("the times of large requests vary: measure again when nothing else uses the disk");
         }
         if verified.median < 0.2 * read.median {
             let why = format!("a large one takes {}, where a read of as much takes {}", shown(verified), shown(read));
@@ -156,14 +154,14 @@ pub fn judge(way: &'static str, all: &[ResponseTimes], turn: Option<f64>) -> Ver
     }
     let Some(turn) = turn else {
         return unknown(
-            "nothing rotates, so that times do not tell the medium from a cache; it takes time as if it read",
+            "nothing rotates, so times do not show whether it reads the medium or a cache; it takes as long as if it read",
         );
     };
     let off = of(way, ReadCache::Off).and_then(ResponseTimes::small);
     let on = of(way, ReadCache::On).and_then(ResponseTimes::small);
     let again = MiddleTime::of(&verify.again);
     if [off, on, again].into_iter().flatten().any(MiddleTime::is_noisy) {
-        return unknown("small requests take now this long, now that: measure again when nobody else uses the disk");
+        return unknown("the times of small requests vary: measure again when nothing else uses the disk");
     }
     if let Some((on, off)) = on.zip(off).filter(|(on, off)| on.median < off.median / 3.0) {
         let why = format!("small ones take {} with the read cache on, and {} with it off", shown(on), shown(off));

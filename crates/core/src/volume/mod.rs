@@ -23,7 +23,7 @@ pub mod integrity;
 mod intents;
 mod io;
 mod locks;
-mod lost;
+mod lost_mark;
 mod maps;
 mod marks;
 pub mod member;
@@ -66,7 +66,7 @@ use crate::index::StripeIndex;
 use crate::units::Nanos;
 use crate::volume::block::{BlockFailure, BlockReply, BlockRequest, RequestId};
 use crate::volume::format::assemble::{Assembly, SlotState};
-use crate::volume::format::returns::NoReturn;
+use crate::volume::format::returns::ReturnRefusal;
 use crate::volume::format::superblock::{FailureReason, MemberState, Superblock};
 use crate::volume::format::uuid::Uuid;
 use crate::volume::format::written;
@@ -148,7 +148,7 @@ impl Volume {
     }
 
     /// Reads these stripes whole and repairs what is wrong in them; with stripe 0, also all metadata. The reply comes when
-    /// all are done: an I/O error if some of them do not have all of their content. [`Volume::poll_record`] returns the
+    /// all are done: an I/O error if some of them do not have all of their content. [`Volume::poll_finding`] returns the
     /// findings.
     pub fn verify(&mut self, now: Nanos, id: RequestId, stripes: std::ops::Range<StripeIndex>) {
         self.handle.with(|state| state.scheduler.requests += 1);
@@ -204,8 +204,8 @@ impl Volume {
     ///
     /// # Panics
     /// Unless [`Volume::can_take_in`].
-    pub fn readd(&mut self, now: Nanos, theirs: &Superblock, uuid: Uuid, bytes: u64) -> Result<(), NoReturn> {
-        self.takes_back(theirs)?;
+    pub fn readd(&mut self, now: Nanos, theirs: &Superblock, uuid: Uuid, bytes: u64) -> Result<(), ReturnRefusal> {
+        self.check_return(theirs)?;
         self.take_in(now, theirs.member, uuid, bytes, true);
         Ok(())
     }
@@ -214,13 +214,13 @@ impl Volume {
     ///
     /// # Errors
     /// Why it may not.
-    pub fn takes_back(&self, theirs: &Superblock) -> Result<(), NoReturn> {
-        self.handle.with(|state| state.membership.superblock.takes_back(theirs))?;
-        if self.is_owed_by(theirs.member) { Err(NoReturn::Busy) } else { Ok(()) }
+    pub fn check_return(&self, theirs: &Superblock) -> Result<(), ReturnRefusal> {
+        self.handle.with(|state| state.membership.superblock.check_return(theirs))?;
+        if self.has_unfinished_operations(theirs.member) { Err(ReturnRefusal::Busy) } else { Ok(()) }
     }
 
     /// Whether a disk in this place was taken out and has not ended all its operations yet.
-    pub fn is_owed_by(&self, member: MemberIndex) -> bool {
+    pub fn has_unfinished_operations(&self, member: MemberIndex) -> bool {
         self.handle.with(|state| state.io.groups.is_late(member))
     }
 
@@ -284,12 +284,12 @@ impl Volume {
     }
 
     /// Findings dropped since the last call because nothing fetched them in time (count).
-    pub fn take_records_dropped(&mut self) -> u64 {
+    pub fn take_findings_dropped(&mut self) -> u64 {
         self.handle.with(|state| std::mem::take(&mut state.findings.records_dropped))
     }
 
     /// Removes and returns the oldest finding.
-    pub fn poll_record(&mut self) -> Option<VolumeFinding> {
+    pub fn poll_finding(&mut self) -> Option<VolumeFinding> {
         self.handle.with(|state| state.findings.records.pop_front())
     }
 

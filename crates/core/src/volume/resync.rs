@@ -16,7 +16,7 @@ use super::stripe_write;
 use crate::buffer::Buffer;
 use crate::index::{RegionIndex, StripeIndex, StripePosition};
 use crate::position_set::PositionSet;
-use crate::volume::integrity::evidence::{Evidence, RowSeen};
+use crate::volume::integrity::evidence::{Evidence, RowEvidence};
 use crate::volume::integrity::judge::judge;
 use crate::volume::integrity::reconcile::{Reconciliation, reconcile};
 use crate::volume::integrity::scheme::Scheme;
@@ -394,7 +394,7 @@ async fn read_until_alike(handle: &VolumeHandle, stripe: StripeIndex, rows: &mut
         }
         again.recycle(handle);
     }
-    doubtful.iter().for_each(|position| rows.evidence.rows[position] = RowSeen::nothing(RowStatus::Unreadable));
+    doubtful.iter().for_each(|position| rows.evidence.rows[position] = RowEvidence::nothing(RowStatus::Unreadable));
 }
 
 /// In a stripe that the written map calls unwritten, only rows written since the page's `since` count: older rows were
@@ -408,7 +408,7 @@ fn discard_trimmed_rows(state: &VolumeState, stripe: StripeIndex, rows: &mut Row
             None => row.entry.version.number(),
         };
         if least < since {
-            *row = RowSeen::nothing(RowStatus::Corrupt);
+            *row = RowEvidence::nothing(RowStatus::Corrupt);
         }
     }
 }

@@ -8,7 +8,7 @@ use super::state::VolumeState;
 use crate::buffer::Buffer;
 use crate::index::{StripeIndex, StripePosition, indexed};
 use crate::position_set::PositionSet;
-use crate::volume::integrity::evidence::{Evidence, RowSeen};
+use crate::volume::integrity::evidence::{Evidence, RowEvidence};
 use crate::volume::integrity::scheme::Scheme;
 use crate::volume::integrity::tag::{self, ListEntry, RowStatus, Version};
 use crate::volume::member::{DiskFault, MemberIndex, OpKind};
@@ -120,7 +120,7 @@ fn collect(
         evidence: Evidence {
             scheme: state.geometry.scheme,
             shape,
-            rows: vec![RowSeen::nothing(RowStatus::Missing); shape.slots()],
+            rows: vec![RowEvidence::nothing(RowStatus::Missing); shape.slots()],
         },
         read: chunks | appendices,
         appendices,
@@ -130,16 +130,16 @@ fn collect(
         rows.evidence.rows[position] = match (done.result, &done.buffer) {
             (Ok(()), Some(buffer)) => open(state, stripe, position, buffer),
             (Ok(()), None) => unreachable!("a read that is done brings its buffer back"),
-            (Err(DiskFault::Medium), _) => RowSeen::nothing(RowStatus::Unreadable),
+            (Err(DiskFault::Medium), _) => RowEvidence::nothing(RowStatus::Unreadable),
             (Err(DiskFault::Gone), _) => {
                 gone.push(done.disk);
-                RowSeen::nothing(RowStatus::Missing)
+                RowEvidence::nothing(RowStatus::Missing)
             }
         };
         // An appendix alone cannot prove its chunk: it is taken out of the evidence; its buffer is kept to be changed.
         let is_neighbour = appendices.contains(position) && rows.evidence.scheme.has_buddies();
         if is_neighbour && shape.is_data(position) && rows.evidence.rows[position].is_sound() {
-            rows.evidence.rows[position] = RowSeen::nothing(RowStatus::Missing);
+            rows.evidence.rows[position] = RowEvidence::nothing(RowStatus::Missing);
             rows.read.remove(position);
         }
         match done.result {
@@ -151,12 +151,12 @@ fn collect(
 }
 
 /// Opens a row, or an appendix alone: its status, and the entries that it carries.
-pub(super) fn open(state: &VolumeState, stripe: StripeIndex, position: StripePosition, buffer: &[u8]) -> RowSeen {
+pub(super) fn open(state: &VolumeState, stripe: StripeIndex, position: StripePosition, buffer: &[u8]) -> RowEvidence {
     let scheme = state.geometry.scheme;
     let chunk_bytes = state.chunk_bytes();
     let is_marked = |content: &[u8]| state.shape().is_data(position) && state.is_marked(stripe, position, content);
     if scheme == Scheme::None {
-        let mut seen = RowSeen::nothing(RowStatus::Sound);
+        let mut seen = RowEvidence::nothing(RowStatus::Sound);
         seen.entry.version = if is_marked(buffer) { Version(0).lost() } else { Version(0) };
         return seen;
     }
@@ -169,13 +169,13 @@ pub(super) fn open(state: &VolumeState, stripe: StripeIndex, position: StripePos
         if state.is_planted(SeededBug::BelieveSpoiltVersions) {
             tag.entry.version = tag::written_version(appendix);
         }
-        RowSeen { entry: tag.entry, neighbour: tag.neighbour, ..RowSeen::nothing(tag.status) }
+        RowEvidence { entry: tag.entry, neighbour: tag.neighbour, ..RowEvidence::nothing(tag.status) }
     } else {
         let mut entries = vec![ListEntry::default(); state.shape().data];
         let (status, is_list_sound) = tag::open_parity(appendix, identity, sum, &mut entries);
         let is_believed = is_list_sound || !scheme.checks_itself();
         let entry = ListEntry { sum: sum.unwrap_or(0), ..ListEntry::default() };
-        RowSeen { entry, list: is_believed.then_some(entries), ..RowSeen::nothing(status) }
+        RowEvidence { entry, list: is_believed.then_some(entries), ..RowEvidence::nothing(status) }
     };
     if !scheme.checks_itself() {
         seen.status = RowStatus::Sound;

@@ -3,7 +3,7 @@
 use super::disk::PlacedDisk;
 use super::findings::FindingLog;
 use super::io::Io;
-use super::lost::LostMark;
+use super::lost_mark::LostMark;
 use super::maps::VolumeMaps;
 use super::membership::Membership;
 use super::options::{SeededBug, VolumeOptions};

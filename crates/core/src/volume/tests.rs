@@ -9,7 +9,7 @@ use crate::layout::{Layout, LayoutKind};
 use crate::rng::Rng;
 use crate::units::{MemberOffset, Nanos, UnixSeconds, VolumeOffset};
 use crate::volume::block::{BlockFailure, BlockReply, BlockRequest, ReadPart, RequestId};
-use crate::volume::format::assemble::{Given, assemble};
+use crate::volume::format::assemble::{GivenMember, assemble};
 use crate::volume::format::blank;
 use crate::volume::format::geometry::{ArrayParameters, Geometry};
 use crate::volume::format::superblock::Superblock;
@@ -269,7 +269,7 @@ impl Rig {
     }
 
     fn kinds(&mut self) -> Vec<(u64, usize, CorruptionKind, Resolution)> {
-        std::iter::from_fn(|| self.volume.poll_record())
+        std::iter::from_fn(|| self.volume.poll_finding())
             .filter_map(|record| match record.place {
                 FindingPlace::Row { stripe, position } => Some((stripe.get(), position.get(), record.kind, record.end)),
                 _ => None,
@@ -279,13 +279,13 @@ impl Rig {
 }
 
 /// The members' newest superblocks, as `assemble` takes them; an empty member is absent.
-fn given(members: &[Vec<u8>]) -> Vec<Given> {
+fn given(members: &[Vec<u8>]) -> Vec<GivenMember> {
     let is_present = |(_, member): &(usize, &Vec<u8>)| !member.is_empty();
     let read_member = |(index, member): (usize, &Vec<u8>)| {
         let copies = Superblock::offsets(MEMBER_BYTES).unwrap();
         let copy = |at: u64| &member[at as usize..at as usize + crate::volume::format::geometry::SUPERBLOCK_BYTES];
-        let says = crate::volume::format::superblock::newest(copies.map(MemberOffset::get).map(copy));
-        Given { label: index.to_string(), bytes: MEMBER_BYTES, says }
+        let superblock = crate::volume::format::superblock::newest(copies.map(MemberOffset::get).map(copy));
+        GivenMember { label: index.to_string(), bytes: MEMBER_BYTES, superblock }
     };
     members.iter().enumerate().filter(is_present).map(read_member).collect()
 }

@@ -4,5 +4,5 @@ pub mod document;
 mod past;
 mod server;
 
-pub use past::{BesideHistory, past, past_of};
+pub use past::{DiskExtras, past, past_from};
 pub use server::{ControlAccess, ControlServer, PendingAnswer, ServerError};

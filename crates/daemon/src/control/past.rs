@@ -9,7 +9,7 @@ use scrubjay_device::store::StateStore;
 use scrubjay_jobs::bench_log::BenchLog;
 use scrubjay_jobs::control::SCHEMA;
 use scrubjay_jobs::control::past::{
-    BenchEntry, BenchPast, CounterEntry, CounterTrend, DiskDetail, DiskPast, DriveSays, FindingEntry, MONTHS,
+    BenchEntry, BenchPast, CounterEntry, CounterTrend, DiskDetail, DiskPast, DriveReported, FindingEntry, MONTHS,
     PassEntry, PastDocument, PastEvent, SURFACE_PARTS, SurfacePart,
 };
 use scrubjay_watch::calendar::DAY;
@@ -42,9 +42,9 @@ pub fn past(
     since: UnixSeconds,
 ) -> Result<PastDocument, HistoryError> {
     let history = HistoryDatabase::open_read_only(&folder.join("history.db"))?;
-    past_of(&history, clock.now(), disk, since, &|row, passes| {
+    past_from(&history, clock.now(), disk, since, &|row, passes| {
         let id = inventory::identity(&row.facts.name).filter(|id| id.is_certain).map(|id| id.key());
-        BesideHistory {
+        DiskExtras {
             surface: id.as_deref().map_or_else(Vec::new, |id| surface(folder, clock, id, row, passes)),
             bench: bench(folder, clock, id.as_deref(), &row.facts.key),
         }
@@ -53,7 +53,7 @@ pub fn past(
 
 /// Data about a disk from other files than the history.
 #[derive(Debug, Default)]
-pub struct BesideHistory {
+pub struct DiskExtras {
     /// When each part of its surface was read.
     pub surface: Vec<SurfacePart>,
     /// Its benchmark results.
@@ -61,13 +61,13 @@ pub struct BesideHistory {
 }
 
 /// Finds the data from other files for a disk with this row and these passes.
-pub type FindDiskExtras<'s> = dyn Fn(&DiskRow, Option<&PassHistory>) -> BesideHistory + 's;
+pub type FindDiskExtras<'s> = dyn Fn(&DiskRow, Option<&PassHistory>) -> DiskExtras + 's;
 
 /// Does what [`past`] does with a history that is open.
 ///
 /// # Errors
 /// The history cannot be read.
-pub fn past_of(
+pub fn past_from(
     history: &HistoryDatabase,
     now: UnixSeconds,
     disk: Option<&str>,
@@ -147,7 +147,7 @@ fn summary(
     let is_new = |finding: &&FindingRecord| finding.gone.is_none() && finding.first_seen.0 >= month_ago;
     Ok(DiskPast {
         key: key.0.clone(),
-        drive: DriveSays {
+        drive: DriveReported {
             read: row.smart_read.0,
             passed: row.word.passed,
             celsius: temperatures.last().map(|point| point.max),
@@ -180,7 +180,7 @@ fn detail(
     history: &HistoryDatabase,
     key: &DiskKey,
     since: UnixSeconds,
-    extras: BesideHistory,
+    extras: DiskExtras,
 ) -> Result<DiskDetail, HistoryError> {
     let mut counters: BTreeMap<CounterKind, Vec<(u64, u64)>> = BTreeMap::new();
     for CounterPoint { at, kind, value } in history.counters_over_time(key, since)? {

@@ -55,7 +55,7 @@ fn is_image(name: &str) -> bool {
 /// ZFS pools. Text files give their names and states, but not their disks.
 fn pools(root: &SystemRoot) -> Vec<String> {
     let folder = Path::new("/proc/spl/kstat/zfs");
-    let words = "nothing tells its disks without `zpool`, so they may be read side by side, and while it scrubs";
+    let words = "its disks cannot be listed without `zpool`, so they may be read side by side, and while it scrubs";
     let pool = |name: String| {
         let state = root.text(&folder.join(&name).join("state"))?;
         Some(format!("ZFS pool {name} is {state}; {words}"))

@@ -34,7 +34,7 @@ impl HistoryDatabase {
     ///
     /// # Errors
     /// When there is no memory.
-    pub fn of_a_model() -> Result<HistoryDatabase, HistoryError> {
+    pub fn in_memory() -> Result<HistoryDatabase, HistoryError> {
         let path = PathBuf::from(":memory:");
         let connection = opening::in_memory().map_err(|error| HistoryError::of(&path, error))?;
         Ok(HistoryDatabase { path, connection })

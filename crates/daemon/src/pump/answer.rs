@@ -130,7 +130,7 @@ impl Daemon<'_> {
         let held = after.as_ref().and_then(|reading| reading.held.as_ref());
         match held {
             _ if after.as_ref().is_some_and(|reading| reading.is_read) => {
-                done(&format!("{name}: it is read from now on, within its budget, while nobody else uses it"))
+                done(&format!("{name}: it is read from now on, within its budget, while nothing else uses it"))
             }
             Some(held @ HoldBack::NotDue(_)) => {
                 refused(&format!("{name}: nothing is decided just now: {}", held.words(self.watch.calendar())))
@@ -201,7 +201,7 @@ impl Daemon<'_> {
     /// Reads the settings again. A file with an error in it is refused as a whole.
     pub(super) fn reload(&mut self) -> Result<String, String> {
         let path = self.options.config.clone();
-        let config = WatchConfig::read(&path, self.options.is_config_asked_for).map_err(|error| error.to_string())?;
+        let config = WatchConfig::read(&path, self.options.is_config_required).map_err(|error| error.to_string())?;
         let channels = open_channels(&path, &config).map_err(|error| error.to_string())?;
         let mut settings = config.settings(&host_name(), self.settings.secret);
         settings.channels = channels.for_watch();

@@ -2,7 +2,7 @@
 //! Everything that may block has a thread of its own, and sends its result as news.
 //!
 //! ```text
-//! survey of /sys, smartctl, sessions, deliveries, verbs, signals --> news --> hear --> Watch --> act
+//! survey of /sys, smartctl, sessions, deliveries, verbs, signals --> news --> handle_news --> Watch --> act
 //!                                        rows into the data base, then what goes with them --> news
 //! ```
 
@@ -10,7 +10,7 @@ mod act;
 mod answer;
 mod drives;
 mod glance;
-mod hear;
+mod handle_news;
 mod hours;
 mod messengers;
 mod news;

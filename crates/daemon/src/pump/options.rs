@@ -20,7 +20,7 @@ pub struct DaemonOptions {
     /// The file of settings.
     pub config: PathBuf,
     /// Did the user name that file? Then it must exist.
-    pub is_config_asked_for: bool,
+    pub is_config_required: bool,
     /// The folder of the data base and the states of scrubs.
     pub folder: PathBuf,
     /// The socket for verbs.

@@ -44,7 +44,7 @@ impl<'s> Daemon<'s> {
     /// # Errors
     /// The daemon could not start; then nothing was sent or read.
     pub fn run(options: DaemonOptions, say: &'s mut dyn FnMut(&str)) -> Result<(), DaemonError> {
-        let config = WatchConfig::read(&options.config, options.is_config_asked_for)?;
+        let config = WatchConfig::read(&options.config, options.is_config_required)?;
         let channels = open_channels(&options.config, &config)?;
         let clock = WatchClock::new(options.calendar);
         let locked = lock_folder(&options.folder)?;

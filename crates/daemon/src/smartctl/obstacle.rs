@@ -27,7 +27,7 @@ pub enum SmartObstacle {
     /// The drive could, but SMART is switched off.
     SwitchedOff,
     /// The drive reports that it passed, and shows no counter that foretells failures.
-    OnlyItsWord,
+    NoCounters,
     /// The device could be opened, but the drive did not identify itself: this happens to users who may read disks, but
     /// may send them no commands.
     Silent,
@@ -65,7 +65,7 @@ impl SmartObstacle {
             SmartObstacle::TypeNeeded { .. } => "device-type-needed",
             SmartObstacle::NotSupported => "not-supported",
             SmartObstacle::SwitchedOff => "switched-off",
-            SmartObstacle::OnlyItsWord => "no-counters",
+            SmartObstacle::NoCounters => "no-counters",
             SmartObstacle::Silent => "silent",
             SmartObstacle::TimedOut(_) => "timed-out",
             SmartObstacle::Failed(_) => "failed",
@@ -90,10 +90,10 @@ impl SmartObstacle {
             SmartObstacle::TypeNeeded { .. } => "smartctl does not know how to reach the drive".to_owned(),
             SmartObstacle::NotSupported => "no SMART: the drive, or what stands before it, has none".to_owned(),
             SmartObstacle::SwitchedOff => "SMART is switched off in this drive".to_owned(),
-            SmartObstacle::OnlyItsWord => {
+            SmartObstacle::NoCounters => {
                 "the drive says PASSED, but shows no counter that foretells failures".to_owned()
             }
-            SmartObstacle::Silent => "the drive did not even say who it is".to_owned(),
+            SmartObstacle::Silent => "the drive did not even identify itself".to_owned(),
             SmartObstacle::TimedOut(seconds) => format!("smartctl did not answer within {seconds} s, and was ended"),
             SmartObstacle::Failed(message) => format!("SMART was not answered: {message}"),
             SmartObstacle::Nonsense(output) => format!("what smartctl said makes no sense: {output}"),
@@ -122,7 +122,7 @@ impl SmartObstacle {
                 let types = proposed.as_deref().or(by_vendor).unwrap_or(ANY_BRIDGE);
                 format!("say what it is: scrubjay explain {device} --device-type TYPE, with TYPE {types}")
             }
-            SmartObstacle::NotSupported | SmartObstacle::OnlyItsWord => {
+            SmartObstacle::NotSupported | SmartObstacle::NoCounters => {
                 format!("have every sector read each month: scrubjay scrub {device}")
             }
             SmartObstacle::SwitchedOff => format!("switch it on: smartctl -s on {device}"),
@@ -141,7 +141,7 @@ impl SmartObstacle {
             SmartObstacle::TypeNeeded { .. }
             | SmartObstacle::NotSupported
             | SmartObstacle::SwitchedOff
-            | SmartObstacle::OnlyItsWord => SmartRefusal::NotSupported,
+            | SmartObstacle::NoCounters => SmartRefusal::NotSupported,
             SmartObstacle::Absent
             | SmartObstacle::Silent
             | SmartObstacle::TimedOut(_)

@@ -85,7 +85,7 @@ pub enum RecoveryLimit {
     /// No limit is set, or the drive does not support one: it may take minutes.
     Unlimited,
     /// It is not an ATA drive, so smartctl cannot report a limit.
-    Unsaid,
+    NotReported,
 }
 
 /// Parses the output of `smartctl --json -l scterc`.
@@ -108,7 +108,7 @@ pub fn recovery_limit(output: &[u8], status: u8) -> Result<RecoveryLimit, SmartO
                 .map_or(RecoveryLimit::Unlimited, RecoveryLimit::Deciseconds),
             _ => RecoveryLimit::Unlimited,
         }),
-        Some(_) => Ok(RecoveryLimit::Unsaid),
+        Some(_) => Ok(RecoveryLimit::NotReported),
     }
 }
 
@@ -336,7 +336,7 @@ impl SmartDocument {
             return SmartObstacle::SwitchedOff;
         }
         if about.own_verdict == Some(true) {
-            return SmartObstacle::OnlyItsWord;
+            return SmartObstacle::NoCounters;
         }
         let first_message = self.messages().next().map(clean);
         let by_exit = || about.exit?.words(SmartctlExit::UNDONE).first().map(|&words| words.to_owned());
@@ -406,7 +406,7 @@ mod tests {
         assert_eq!(parsed(&drive(json!({"read": {"enabled": false}})), 0), Ok(RecoveryLimit::Unlimited));
         assert_eq!(parsed(&drive(json!(null)), 4), Ok(RecoveryLimit::Unlimited), "a drive that knows none");
         let other = json!({"smartctl": {"version": [7, 3]}, "device": {"protocol": "SCSI"}});
-        assert_eq!(parsed(&other, 0), Ok(RecoveryLimit::Unsaid));
+        assert_eq!(parsed(&other, 0), Ok(RecoveryLimit::NotReported));
         let asleep = json!({"smartctl": {"messages": [{"string": "Device is in STANDBY mode, exit(2)"}]},
             "device": {"protocol": "ATA"}});
         assert_eq!(parsed(&asleep, 2), Err(SmartObstacle::Asleep));
@@ -416,8 +416,8 @@ mod tests {
 
     #[test]
     fn passed_without_a_counter_is_not_ok_and_failed_without_one_is_failed() {
-        assert_eq!(parsed(ata(true, &[(9, 100)])).outcome, Err(SmartObstacle::OnlyItsWord));
-        assert_eq!(parsed(ata(true, &[(188, 0), (199, 0)])).outcome, Err(SmartObstacle::OnlyItsWord), "a good cable");
+        assert_eq!(parsed(ata(true, &[(9, 100)])).outcome, Err(SmartObstacle::NoCounters));
+        assert_eq!(parsed(ata(true, &[(188, 0), (199, 0)])).outcome, Err(SmartObstacle::NoCounters), "a good cable");
         assert_eq!(parsed(ata(false, &[])).outcome.unwrap().passed, Some(false));
     }
 

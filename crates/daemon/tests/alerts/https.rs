@@ -1,6 +1,6 @@
 //! Pushes by HTTPS: trusted is whom the system trusts.
 
-use super::papers::TestCertificates;
+use super::certificates::TestCertificates;
 use super::{fault, send};
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;

@@ -1,6 +1,6 @@
 //! Mail by `tests/lab/smtp-server`, which is aiosmtpd. Where that cannot be had, these tests say that they were not run.
 
-use super::papers::TestCertificates;
+use super::certificates::TestCertificates;
 use super::{fault, send};
 use std::fs;
 use std::io::{BufRead, BufReader};

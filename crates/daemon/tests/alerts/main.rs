@@ -1,8 +1,8 @@
 //! Messages on their way through real encryption: mail by a real mail server, pushes and heartbeats by HTTPS.
 
+mod certificates;
 mod https;
 mod mail;
-mod papers;
 
 use scrubjay_core::units::UnixSeconds;
 use scrubjay_daemon::channels::{AlertChannels, DeliveryError, DeliveryReceipt, SenderFacts};

@@ -97,9 +97,7 @@ fn pieces(
                 });
                 let (kind, words) = match (is_appendix, is_data) {
                     (true, _) => (EndKind::Outside, "what the volume writes beside each chunk; no data of a client"),
-                    (false, true) => {
-                        (EndKind::VolumeData, "data of the volume; what they are, only whoever uses the volume knows")
-                    }
+                    (false, true) => (EndKind::VolumeData, "data of the volume; only its user knows what they are"),
                     (false, false) => (EndKind::Parity, "parity only: no data of a client"),
                 };
                 ends.push(SectorEnd { keepers: vec![keeper(superblock)], ..SectorEnd::of(device, piece, kind, words) });

@@ -303,7 +303,7 @@ impl Walk<'_> {
         self.layer(depth, &array.name, own, LayerKind::Md, words, Some(place));
         if own.is_none() && survives {
             let below = SectorRange::new(spot.range.start.0 + start, spot.range.end.0 + start);
-            let words = format!("parity of {} only: no file's bytes, and the array reckons it anew", array.name);
+            let words = format!("parity of {} only: no file's bytes, and the array computes it again", array.name);
             return self.end(SectorEnd::of(&node.name, below, EndKind::Parity, words), &keepers);
         }
         let endangered = if survives { own.into_iter().collect() } else { map.lost_with(slot, spot, &missing) };

@@ -1,7 +1,7 @@
 //! The kernel's counters of a disk, which show the traffic of others, and whether the disk itself served the requests.
 
 use crate::sysfs::DiskNode;
-use scrubjay_core::bench::step_result::OthersTraffic;
+use scrubjay_core::bench::step_result::ForeignTraffic;
 
 /// Counts since the disk appeared: `/sys/block/X/stat` (Documentation/block/stat.rst).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub(super) struct DiskCounts {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct StepCounts {
     /// Traffic of others.
-    pub others: OthersTraffic,
+    pub others: ForeignTraffic,
     /// Sectors in the direction of the benchmark, others' included.
     pub served_sectors: u64,
 }
@@ -46,7 +46,7 @@ impl DiskCounts {
         let written = difference(self.write_sectors, before.write_sectors);
         let all = difference(self.read_requests, before.read_requests)
             + difference(self.write_requests, before.write_requests);
-        let others = OthersTraffic {
+        let others = ForeignTraffic {
             requests: if is_cut { 0 } else { all.saturating_sub(requests) },
             sectors: (read + written).saturating_sub(bytes / 512),
         };
@@ -65,10 +65,10 @@ mod tests {
         let before = DiskCounts::parse(BEFORE).unwrap();
         let after = DiskCounts::parse("160 5 8480 77 53 0 424 9 0 80 86").unwrap();
         let counts = after.since(before, 60, 60 * 4096, false, false);
-        assert_eq!(counts.others, OthersTraffic { requests: 3, sectors: 24 }, "three writes");
+        assert_eq!(counts.others, ForeignTraffic { requests: 3, sectors: 24 }, "three writes");
         assert_eq!(counts.served_sectors, 480);
         let counts = after.since(before, 1, 480 * 512, false, true);
-        assert_eq!(counts.others, OthersTraffic { requests: 0, sectors: 24 }, "ours was cut to pieces");
+        assert_eq!(counts.others, ForeignTraffic { requests: 0, sectors: 24 }, "ours was cut to pieces");
         assert_eq!(before.since(after, 1, 4096, true, false), StepCounts::default(), "counts that began anew");
         assert_eq!(DiskCounts::parse("1 2 3"), None);
     }

@@ -24,7 +24,7 @@ use facts::hole_share;
 use ring::{BenchRing, MemoryFiller};
 use scrubjay_core::bench::compare::BenchSpan;
 use scrubjay_core::bench::machine::{BenchOp, DiskBench};
-use scrubjay_core::bench::step_result::{OthersTraffic, StepFigures};
+use scrubjay_core::bench::step_result::{ForeignTraffic, StepFigures};
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
 use std::fs::{self, File};
@@ -337,7 +337,7 @@ impl BenchedDisk {
         &mut self,
         bench: &DiskBench,
         counts: Option<(DiskCounts, DiskCounts)>,
-    ) -> Option<OthersTraffic> {
+    ) -> Option<ForeignTraffic> {
         let (result, _) = bench.under_way(now())?;
         let is_cut = result.step.request > WHOLE_MAX;
         let counted = counts

@@ -190,7 +190,7 @@ impl BenchRing {
             short if (short as u64) < request.len => Err(libc::EIO),
             _ => Ok(()),
         };
-        let is_zero = request.is_looked_at && result.is_ok() && {
+        let is_zero = request.is_checked_for_zeroes && result.is_ok() && {
             let start = index * self.places * self.slot; // of a read: only these are checked
             let bytes = &self.memory.as_mut_slice()[start..start + request.len as usize];
             bytes[..64.min(bytes.len())].iter().all(|&byte| byte == 0) && bytes.iter().all(|&byte| byte == 0)
@@ -249,7 +249,7 @@ mod tests {
                 return eprintln!("SKIPPED: no io_uring here");
             };
             for _ in 0..count {
-                ring.push(BenchRequest { offset, len: request, is_looked_at: false });
+                ring.push(BenchRequest { offset, len: request, is_checked_for_zeroes: false });
                 offset += request;
                 while ring.in_flight() == depth as usize {
                     ring.wait().unwrap();

@@ -52,7 +52,7 @@ pub(super) fn open(members: &[PoolMember], signals: Arc<WorkerSignals>, wish: Op
     let mut worst: Option<(DetectorKind, String)> = None;
     for (disk, traffic) in disks {
         let OpenedDetector { detector, kind, why: reason } =
-            detector::open(Some(disk), wish, detector::RequestsWhose::All);
+            detector::open(Some(disk), wish, detector::RequestSources::All);
         let rank = |kind| DetectorKind::ALL.iter().position(|listed| *listed == kind);
         if worst.as_ref().is_none_or(|(known, _)| rank(kind) > rank(*known)) {
             worst = Some((kind, reason));

@@ -20,7 +20,7 @@ use super::activity::{ForegroundActivity, Sighting, SightingKind};
 use super::assembler::{Assembler, Constant, Helper, JumpCondition, OperandSize, Reg};
 use super::kernel::{self, InFlightCounts, Mapping, PerfEvent};
 use super::tracepoint::{Probes, Tracepoint};
-use super::{Detector, OwnTraffic, Refusal, RequestsWhose};
+use super::{Detector, OwnTraffic, Refusal, RequestSources};
 use crate::clock;
 use crate::ioprio::IDLE_MIN;
 use crate::sysfs::DiskNode;
@@ -46,7 +46,7 @@ impl Bpf {
     ///
     /// # Errors
     /// Without CAP_BPF and CAP_PERFMON, without a readable tracefs, before Linux 5.8, on 32-bit kernels.
-    pub(super) fn open(disk: &DiskNode, sources: RequestsWhose) -> Result<(Box<dyn Detector>, String), Refusal> {
+    pub(super) fn open(disk: &DiskNode, sources: RequestSources) -> Result<(Box<dyn Detector>, String), Refusal> {
         let probes = Probes::choose(disk, sources)?;
         let bpf = Bpf::with_probes(disk, &probes)?;
         Ok((Box::new(bpf), probes.describe(disk)))

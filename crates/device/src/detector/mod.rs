@@ -111,7 +111,7 @@ impl fmt::Display for DetectorKind {
 
 /// Whose requests a device receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RequestsWhose {
+pub enum RequestSources {
     /// The foreground's and the scrub's.
     All,
     /// Only the foreground's: the scrub reads the devices below.
@@ -129,7 +129,7 @@ pub struct OpenedDetector {
 }
 
 /// Opens one kind of detector, and describes what it sees. The table lists the best first.
-type Open = fn(&DiskNode, RequestsWhose) -> Result<(Box<dyn Detector>, String), Refusal>;
+type Open = fn(&DiskNode, RequestSources) -> Result<(Box<dyn Detector>, String), Refusal>;
 const DETECTORS: [(DetectorKind, Open); 3] = [
     (DetectorKind::Bpf, bpf::Bpf::open),
     (DetectorKind::Perf, perf::Perf::open),
@@ -140,7 +140,7 @@ const DETECTORS: [(DetectorKind, Open); 3] = [
 ///
 /// Never fails: without a disk (an image file whose file system is not on one), or when no detector works, the result
 /// sees nothing, and `why` states that.
-pub fn open(disk: Option<&DiskNode>, wish: Option<DetectorKind>, sources: RequestsWhose) -> OpenedDetector {
+pub fn open(disk: Option<&DiskNode>, wish: Option<DetectorKind>, sources: RequestSources) -> OpenedDetector {
     let Some(disk) = disk else {
         return blind("no block device lies below the target, so nothing can be seen of its other users");
     };

@@ -15,7 +15,7 @@ use super::activity::{ForegroundActivity, Sighting, SightingKind};
 use super::kernel::{self, InFlightCounts, PerfEvent};
 use super::ring::PerfRing;
 use super::tracepoint::{Probes, Tracepoint};
-use super::{Detector, OwnTraffic, Refusal, RequestsWhose};
+use super::{Detector, OwnTraffic, Refusal, RequestSources};
 use crate::clock;
 use crate::ioprio::IDLE_MIN;
 use crate::sysfs::DiskNode;
@@ -43,7 +43,7 @@ impl Perf {
     ///
     /// # Errors
     /// Without CAP_PERFMON, without a readable tracefs.
-    pub(super) fn open(disk: &DiskNode, sources: RequestsWhose) -> Result<(Box<dyn Detector>, String), Refusal> {
+    pub(super) fn open(disk: &DiskNode, sources: RequestSources) -> Result<(Box<dyn Detector>, String), Refusal> {
         let probes = Probes::choose(disk, sources)?;
         let perf = Perf::with_probes(disk, &probes)?;
         Ok((Box::new(perf), probes.describe(disk)))

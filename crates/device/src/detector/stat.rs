@@ -20,7 +20,7 @@ use scrubjay_core::scrub::machine::Event;
 use scrubjay_core::units::Nanos;
 
 use super::activity::LAG_MAX;
-use super::{Detector, OwnTraffic, Refusal, RequestsWhose};
+use super::{Detector, OwnTraffic, Refusal, RequestSources};
 use crate::clock;
 use crate::sysfs::DiskNode;
 
@@ -38,7 +38,7 @@ impl Stat {
     ///
     /// # Errors
     /// When the disk is gone, or its counting is switched off.
-    pub(super) fn open(disk: &DiskNode, _sources: RequestsWhose) -> Result<(Box<dyn Detector>, String), Refusal> {
+    pub(super) fn open(disk: &DiskNode, _sources: RequestSources) -> Result<(Box<dyn Detector>, String), Refusal> {
         if disk.number("queue/iostats") == Some(0) {
             return Err(Refusal::CountingOff(disk.name.clone()));
         }

@@ -129,7 +129,7 @@ fn count(events: &[Event]) -> (u32, u32, u32) {
 
 /// The detector of this kind for `disk`; `None`, with a note, where this machine does not support it.
 fn open_exactly(disk: &Loop, kind: DetectorKind) -> Option<Box<dyn Detector>> {
-    let opened = open(Some(&disk.node), Some(kind), RequestsWhose::All);
+    let opened = open(Some(&disk.node), Some(kind), RequestSources::All);
     if opened.kind != kind {
         skip(&format!("not run: {}", opened.why));
         return None;
@@ -141,7 +141,7 @@ fn open_exactly(disk: &Loop, kind: DetectorKind) -> Option<Box<dyn Detector>> {
 fn foreground_is_distinguished_exactly(kind: DetectorKind) {
     let Some(disk) = Loop::new() else { return };
     let Some(mut detector) = open_exactly(&disk, kind) else { return };
-    let traced = Probes::choose(&disk.node, RequestsWhose::All).is_ok_and(|probes| probes.completion.is_some());
+    let traced = Probes::choose(&disk.node, RequestSources::All).is_ok_and(|probes| probes.completion.is_some());
     if !traced {
         return skip("not run: this kernel's tracepoints do not tell the I/O class");
     }
@@ -264,7 +264,7 @@ fn stat_reports_nothing_while_a_scrub_read_is_at_the_disk() {
 
 #[test]
 fn without_a_disk_nothing_is_seen_and_the_reason_is_given() {
-    let mut opened = open(None, Some(DetectorKind::Bpf), RequestsWhose::All);
+    let mut opened = open(None, Some(DetectorKind::Bpf), RequestSources::All);
     assert_eq!(opened.kind, DetectorKind::Blind);
     assert_eq!(drain(&mut *opened.detector, OwnTraffic::default(), false), []);
     assert!(opened.why.starts_with("none: no block device"), "{}", opened.why);
@@ -273,13 +273,13 @@ fn without_a_disk_nothing_is_seen_and_the_reason_is_given() {
 #[test]
 fn a_wish_is_a_ceiling_and_the_reason_names_the_failed_detector() {
     let missing_disk = DiskNode { name: "no-such-disk".into(), major: 4095, minor: 0 };
-    let opened = open(Some(&missing_disk), Some(DetectorKind::Stat), RequestsWhose::All);
+    let opened = open(Some(&missing_disk), Some(DetectorKind::Stat), RequestSources::All);
     assert_eq!(opened.kind, DetectorKind::Blind);
     assert_eq!(
         opened.why,
         "none: other users of no-such-disk cannot be seen, because stat cannot read the counters (ENOENT)"
     );
-    let opened = open(Some(&missing_disk), Some(DetectorKind::Blind), RequestsWhose::All);
+    let opened = open(Some(&missing_disk), Some(DetectorKind::Blind), RequestSources::All);
     assert_eq!(opened.why, "none: other users of no-such-disk are not watched, as you wished");
 }
 

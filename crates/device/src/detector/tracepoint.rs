@@ -21,7 +21,7 @@ use std::{fs, io};
 
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 
-use super::{Refusal, RequestsWhose};
+use super::{Refusal, RequestSources};
 use crate::sysfs::DiskNode;
 
 /// The tracepoints to watch on one disk.
@@ -38,12 +38,12 @@ impl Probes {
     ///
     /// # Errors
     /// When tracefs can neither be found nor mounted, may not be read, or lacks these tracepoints.
-    pub(super) fn choose(disk: &DiskNode, sources: RequestsWhose) -> Result<Probes, Refusal> {
+    pub(super) fn choose(disk: &DiskNode, sources: RequestSources) -> Result<Probes, Refusal> {
         let events = Events::open()?;
         let find = |names: &[&'static str]| names.iter().find_map(|name| Tracepoint::read(events.folder(), name).ok());
         if !disk.folder().join("mq").exists() {
             let arrival = find(&["block_bio_queue"]).ok_or(Refusal::NoTracepoint)?;
-            let completion = find(&["block_bio_complete"]).filter(|_| sources == RequestsWhose::OthersOnly);
+            let completion = find(&["block_bio_complete"]).filter(|_| sources == RequestSources::OthersOnly);
             return Ok(Probes { arrival, completion });
         }
         let arrival = find(&["block_io_start", "block_getrq", "block_bio_queue"]).ok_or(Refusal::NoTracepoint)?;

@@ -93,7 +93,7 @@ pub enum MdRefusal {
     State(String),
     /// md is already busy with it.
     #[error(
-        "is busy ({0}): somebody else, or the kernel itself, has begun it: try again when /proc/mdstat shows it done"
+        "is busy ({0}): another program, or the kernel itself, has begun it: try again when /proc/mdstat shows it done"
     )]
     Busy(String),
     /// Its geometry is being changed.

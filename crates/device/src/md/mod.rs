@@ -32,7 +32,7 @@ pub use knobs::{MdFolder, MdKnobs};
 pub use log::{MdFound, MdLog, MdMismatch};
 pub use undo::put_back_all;
 
-use crate::detector::{self, Detector, OwnTraffic, RequestsWhose};
+use crate::detector::{self, Detector, OwnTraffic, RequestSources};
 use crate::subject::Subject;
 use crate::sysfs::DiskNode;
 use crate::target::{TargetIdentity, disk_id, numbers};
@@ -226,7 +226,7 @@ impl Subject for MdArray {
 
     /// A detector of disks, at the array: md's own reads go to its members, and are not seen there.
     fn open_detector(&self, wish: Option<detector::DetectorKind>) -> detector::OpenedDetector {
-        let opened = detector::open(Some(&self.node), wish, RequestsWhose::OthersOnly);
+        let opened = detector::open(Some(&self.node), wish, RequestSources::OthersOnly);
         detector::OpenedDetector { detector: Box::new(AllForeign(opened.detector)), ..opened }
     }
 

@@ -234,7 +234,7 @@ impl MdStepper {
                 if is_own || is_over { Ok(()) } else { Err(StepObstacle::NotOwn(OTHER_CHECK.to_owned())) }
             }
             ("idle", Some(_)) => Err(StepObstacle::NotOwn(
-                "was told by somebody else to stop its check: run the same command again to go on".to_owned(),
+                "had its check stopped by another program: run the same command again to go on".to_owned(),
             )),
             (action, _) => Err(StepObstacle::NotOwn(MdRefusal::Busy(action.to_owned()).to_string())),
         }
@@ -312,4 +312,4 @@ impl Drop for MdStepper {
     }
 }
 
-const OTHER_CHECK: &str = "is being checked by somebody else: that goes first";
+const OTHER_CHECK: &str = "is being checked by another program: that goes first";

@@ -8,7 +8,7 @@ use crate::target::{device_block, device_bytes, device_physical_block, kind_and_
 use rustix::fs::OFlags;
 use scrubjay_core::buffer::Buffer;
 use scrubjay_core::units::{MemberOffset, SECTOR_BYTES};
-use scrubjay_core::volume::format::assemble::Given;
+use scrubjay_core::volume::format::assemble::GivenMember;
 use scrubjay_core::volume::format::geometry::SUPERBLOCK_BYTES;
 use scrubjay_core::volume::format::superblock::{self, Superblock, SuperblockError};
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -174,8 +174,8 @@ impl OpenMember {
     }
 
     /// The facts from which an array is assembled.
-    pub fn given(&self) -> Given {
-        Given { label: self.path.display().to_string(), bytes: self.bytes, says: self.superblock() }
+    pub fn given(&self) -> GivenMember {
+        GivenMember { label: self.path.display().to_string(), bytes: self.bytes, superblock: self.superblock() }
     }
 
     /// Reads synchronously.

@@ -67,11 +67,11 @@ pub enum RewriteRefusal {
     },
     /// This process does not see all processes of the host.
     #[error(
-        "is a device, and in a container (a PID namespace of its own) it cannot be seen who else writes to it: run on the host"
+        "is a device, and in a container (a PID namespace of its own) other writers cannot be seen: run on the host"
     )]
     Contained,
     /// Not root: the open files of other users' programs cannot be seen.
-    #[error("is a device, and only root can see who else writes to it: run as root")]
+    #[error("is a device, and only root can see other writers: run as root")]
     Unseen,
     /// The file is open elsewhere.
     #[error("is open in another program, or a second time: close it there first")]

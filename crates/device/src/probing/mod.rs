@@ -84,7 +84,7 @@ pub enum ProbingError {
         offset: u64,
     },
     /// Its data would come from memory.
-    #[error("{path}: it cannot be read past the page cache here (no O_DIRECT), so its times would tell nothing")]
+    #[error("{path}: it cannot be read past the page cache here (no O_DIRECT), so its times would show nothing")]
     Cached {
         /// Path, as the user gave it.
         path: PathBuf,

@@ -5,7 +5,7 @@ mod client;
 mod documents;
 pub mod past;
 mod protocol;
-pub mod told;
+pub mod wording;
 
 pub use client::{WatchClient, WatchClientError, page_socket_path, socket_path};
 pub use documents::{

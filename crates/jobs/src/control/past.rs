@@ -50,7 +50,7 @@ pub struct DiskPast {
     /// Its identity.
     pub key: String,
     /// The SMART data of its drive.
-    pub drive: DriveSays,
+    pub drive: DriveReported,
     /// How many passes were finished.
     pub passes_finished: u64,
     /// When the last pass was finished.
@@ -71,7 +71,7 @@ pub struct DiskPast {
 
 /// The SMART data of a drive.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct DriveSays {
+pub struct DriveReported {
     /// When the drive was last asked.
     pub read: u64,
     /// The drive's own verdict: false is "failing"; null: it gives none.

@@ -186,7 +186,7 @@ fn parse(step: BenchStep, document: &Value) -> Result<StepFigures, &'static str>
         }
     }
     let reported = number(&latency["mean"]).zip(number(&latency["stddev"]));
-    result.told = reported.map(|(mean, deviation)| (mean / 1e9, deviation / 1e9));
+    result.reported = reported.map(|(mean, deviation)| (mean / 1e9, deviation / 1e9));
     result.latency_min = Nanos(latency["min"].as_u64().unwrap_or(0));
     result.latency_max = Nanos(latency["max"].as_u64().unwrap_or(0));
     result.is_complete = true;

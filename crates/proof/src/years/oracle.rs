@@ -392,7 +392,7 @@ impl HostObserver for YearOracle {
             HostFact::Refused(disk) => drop(self.disks[disk].refused.get_or_insert(at)),
             HostFact::SessionBegun(disk) => self.on_session_begun(at, disk),
             HostFact::SessionEnded(disk) => self.disks[disk].is_read = false,
-            HostFact::Foretold(disk, low, high) => self.disks[disk].forecast = Some((low, high)),
+            HostFact::Forecast(disk, low, high) => self.disks[disk].forecast = Some((low, high)),
             HostFact::PassOver(disk) => {
                 self.outcome.passes += 1;
                 self.disks[disk].refused = None;

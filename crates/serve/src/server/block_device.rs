@@ -23,7 +23,7 @@ pub(super) const DEVICE_OPS_MAX: usize = ublk::DEPTH as usize + 1;
 
 /// What happens to a block device, for the server's user.
 #[derive(Debug)]
-pub enum DeviceNews {
+pub enum DeviceEvent {
     /// It can be used.
     Ready {
         /// Path of the block device.
@@ -44,17 +44,16 @@ pub enum DeviceNews {
     Removed(String),
 }
 
-impl fmt::Display for DeviceNews {
+impl fmt::Display for DeviceEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            DeviceNews::Ready { path, is_recovered: false } => write!(f, "{path}"),
-            DeviceNews::Ready { path, is_recovered: true } => write!(f, "{path}, recovered"),
-            DeviceNews::Failed(error) => write!(f, "{error}"),
-            DeviceNews::Stays { path, user } => write!(
-                f,
-                "{path} {user}: it stays, and whoever uses it waits until the volume is served with --ublk again"
-            ),
-            DeviceNews::Removed(path) => write!(f, "{path} was removed by somebody else"),
+            DeviceEvent::Ready { path, is_recovered: false } => write!(f, "{path}"),
+            DeviceEvent::Ready { path, is_recovered: true } => write!(f, "{path}, recovered"),
+            DeviceEvent::Failed(error) => write!(f, "{error}"),
+            DeviceEvent::Stays { path, user } => {
+                write!(f, "{path} {user}: it stays, and its users wait until the volume is served with --ublk again")
+            }
+            DeviceEvent::Removed(path) => write!(f, "{path} was removed by another program"),
         }
     }
 }
@@ -118,7 +117,7 @@ impl BlockDevice {
     }
 
     /// Fetches the first requests, and has the driver start the device.
-    pub fn begin(&mut self, ring: &mut IoRing<RingTask>) -> Option<DeviceNews> {
+    pub fn begin(&mut self, ring: &mut IoRing<RingTask>) -> Option<DeviceEvent> {
         // This needs CAP_SYS_RESOURCE. Without it the device works, but may deadlock with itself when memory is short.
         let _ = ublk::never_wait_for_writes();
         let queue = self.device.queue();
@@ -128,7 +127,7 @@ impl BlockDevice {
     }
 
     /// Has the driver stop it, unless it is in use: then it takes no more requests.
-    pub fn stop(&mut self, ring: &mut IoRing<RingTask>) -> Option<DeviceNews> {
+    pub fn stop(&mut self, ring: &mut IoRing<RingTask>) -> Option<DeviceEvent> {
         self.is_stop_wanted = true;
         if self.phase != DevicePhase::Live {
             return None;
@@ -142,32 +141,32 @@ impl BlockDevice {
         &mut self,
         ring: &mut IoRing<RingTask>,
         result: io::Result<lifecycle::UblkCommand>,
-    ) -> Option<DeviceNews> {
+    ) -> Option<DeviceEvent> {
         match result {
             Ok(command) => {
-                ring.receive(RingTask::DeviceNews, command.woken(), Buffer::zeroed(1), 0..1);
+                ring.receive(RingTask::DeviceEvent, command.woken(), Buffer::zeroed(1), 0..1);
                 self.command = Some(command);
                 None
             }
             Err(source) => {
                 self.phase = if self.is_stop_wanted { DevicePhase::Staying } else { self.without_start() };
-                Some(DeviceNews::Failed(UblkError::Refused { what: self.path(), source }))
+                Some(DeviceEvent::Failed(UblkError::Refused { what: self.path(), source }))
             }
         }
     }
 
     /// The driver's command has ended.
-    pub fn command_ended(&mut self, ring: &mut IoRing<RingTask>) -> Option<DeviceNews> {
+    pub fn command_ended(&mut self, ring: &mut IoRing<RingTask>) -> Option<DeviceEvent> {
         use lifecycle::UblkNews;
         let path = self.path();
         let (phase, news) = match self.command.take().and_then(|command| command.news()) {
             Some(UblkNews::Started) => {
-                (DevicePhase::Live, Some(DeviceNews::Ready { path, is_recovered: self.device.is_recovered() }))
+                (DevicePhase::Live, Some(DeviceEvent::Ready { path, is_recovered: self.device.is_recovered() }))
             }
-            Some(UblkNews::NotStarted(error)) => (self.without_start(), Some(DeviceNews::Failed(error))),
+            Some(UblkNews::NotStarted(error)) => (self.without_start(), Some(DeviceEvent::Failed(error))),
             Some(UblkNews::Stopped) => (DevicePhase::Gone, None),
-            Some(UblkNews::InUse(user)) => (DevicePhase::Staying, Some(DeviceNews::Stays { path, user })),
-            Some(UblkNews::NotStopped(error)) => (DevicePhase::Staying, Some(DeviceNews::Failed(error))),
+            Some(UblkNews::InUse(user)) => (DevicePhase::Staying, Some(DeviceEvent::Stays { path, user })),
+            Some(UblkNews::NotStopped(error)) => (DevicePhase::Staying, Some(DeviceEvent::Failed(error))),
             None => panic!("it wakes us with news"),
         };
         self.phase = phase;
@@ -185,14 +184,14 @@ impl BlockDevice {
         tag: u16,
         result: i32,
         buffer: impl FnOnce(usize) -> Buffer,
-    ) -> Result<Option<(RequestId, BlockRequest)>, DeviceNews> {
+    ) -> Result<Option<(RequestId, BlockRequest)>, DeviceEvent> {
         let place = usize::from(tag);
         if result != 0 || self.phase == DevicePhase::Staying {
             self.tags[place] = TagState::Left;
             let is_removed = result != 0 && self.phase == DevicePhase::Live;
             if is_removed {
                 self.phase = DevicePhase::Gone;
-                return Err(DeviceNews::Removed(self.path()));
+                return Err(DeviceEvent::Removed(self.path()));
             }
             return Ok(None);
         }

@@ -23,7 +23,7 @@ mod stop;
 mod task;
 
 pub use address::{Address, AddressError, BindError};
-pub use block_device::DeviceNews;
+pub use block_device::DeviceEvent;
 pub use error::ServeError;
 pub use patience::Patience;
 pub use stop::ServerStop;
@@ -58,7 +58,7 @@ pub struct Server {
     /// The block device to create, if any, and the data bytes of one stripe of the volume.
     pub device: Option<(UblkPlan, u64)>,
     /// Is notified of what happens to the block device.
-    pub on_device: fn(&DeviceNews),
+    pub on_device: fn(&DeviceEvent),
 }
 
 impl Server {
@@ -127,7 +127,7 @@ impl Server {
             && let Err(error) = device.delete()
         {
             ended.is_device_wrong = true;
-            on_device(&DeviceNews::Failed(error));
+            on_device(&DeviceEvent::Failed(error));
         }
         Ok(ended)
     }

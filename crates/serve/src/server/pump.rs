@@ -1,7 +1,7 @@
 //! The server's loop.
 
 use super::address::Listener;
-use super::block_device::{BlockDevice, DEVICE_OPS_MAX, DeviceNews};
+use super::block_device::{BlockDevice, DEVICE_OPS_MAX, DeviceEvent};
 use super::connection::{ClientMessage, Connection, PeerKind};
 use super::error::ServeError;
 use super::memory_budget::MemoryBudget;
@@ -66,7 +66,7 @@ pub(super) struct ServerPump<'a, V> {
     ring: IoRing<RingTask>,
     connections: Vec<Option<Connection>>,
     device: Option<BlockDevice>,
-    on_device: fn(&DeviceNews),
+    on_device: fn(&DeviceEvent),
     /// Memory held by all connections and the block device.
     memory: MemoryBudget,
     /// Connections, by index, that may have something to do at once.
@@ -143,7 +143,7 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
     pub fn run(
         mut self,
         device: Option<BlockDevice>,
-        on_device: fn(&DeviceNews),
+        on_device: fn(&DeviceEvent),
     ) -> Result<(ServerEnded, Option<BlockDevice>), ServeError> {
         (self.device, self.on_device) = (device, on_device);
         if let Some(device) = &mut self.device {
@@ -194,7 +194,7 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
                 self.schedule(index);
             }
             (RingTask::Fetch(tag), IoEnd::Command(result)) => self.fetched(tag, result),
-            (RingTask::DeviceNews, IoEnd::Received { .. }) => {
+            (RingTask::DeviceEvent, IoEnd::Received { .. }) => {
                 let news = self.device.as_mut().and_then(|device| device.command_ended(&mut self.ring));
                 self.handle_news(news);
             }
@@ -218,16 +218,16 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
     }
 
     /// Something happened to the block device. If it failed, or is removed and there are no NBD listeners, the server stops.
-    fn handle_news(&mut self, news: Option<DeviceNews>) {
+    fn handle_news(&mut self, news: Option<DeviceEvent>) {
         let Some(news) = news else { return };
         (self.on_device)(&news);
         match &news {
-            DeviceNews::Ready { path, .. } => self.volume.device(Some(path)),
-            DeviceNews::Failed(_) | DeviceNews::Removed(_) => self.volume.device(None),
-            DeviceNews::Stays { .. } => {}
+            DeviceEvent::Ready { path, .. } => self.volume.device(Some(path)),
+            DeviceEvent::Failed(_) | DeviceEvent::Removed(_) => self.volume.device(None),
+            DeviceEvent::Stays { .. } => {}
         }
-        self.ended.is_device_wrong |= matches!(news, DeviceNews::Failed(_));
-        let is_lost = matches!(news, DeviceNews::Failed(_) | DeviceNews::Removed(_));
+        self.ended.is_device_wrong |= matches!(news, DeviceEvent::Failed(_));
+        let is_lost = matches!(news, DeviceEvent::Failed(_) | DeviceEvent::Removed(_));
         if is_lost && (self.ended.is_device_wrong || self.listeners.iter().all(|(_, is_control)| *is_control)) {
             self.stop.request();
         }
@@ -386,7 +386,7 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
                 Some(format!("{CONTROLLERS_MAX} others are giving it commands: try again"))
             }
             Ok(_) => None,
-            Err(error) => Some(format!("who gives commands is not known: {error}")),
+            Err(error) => Some(format!("the sender of a command is not known: {error}")),
         };
         match refusal {
             // The socket's buffer is empty: this does not block.

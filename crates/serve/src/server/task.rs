@@ -16,7 +16,7 @@ pub(super) enum RingTask {
     /// Fetching the block device's next request with this tag.
     Fetch(u16),
     /// Waiting for the end of the block device driver's command.
-    DeviceNews,
+    DeviceEvent,
     /// Waiting for a change of the stop flag.
     Wake,
 }

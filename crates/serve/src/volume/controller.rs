@@ -17,7 +17,7 @@ use scrubjay_core::units::Nanos;
 use scrubjay_core::volume::Volume;
 use scrubjay_core::volume::block::{BlockReply, BlockRequest, RequestId};
 use scrubjay_core::volume::finding::Resolution;
-use scrubjay_core::volume::format::returns::NoReturn;
+use scrubjay_core::volume::format::returns::ReturnRefusal;
 use scrubjay_core::volume::format::superblock::{FailureReason, MemberState, Superblock, SuperblockError};
 use scrubjay_core::volume::member::{ArrayMachine, MemberIndex, MemberOp, MemberOpDone};
 use scrubjay_device::member::{Access, OpenMember, new_uuid};
@@ -102,7 +102,7 @@ impl VolumeController {
         };
         let can_return = |member| {
             let can_take_in = self.volume.can_take_in(member) && !self.volume.is_read_only();
-            can_take_in && !self.volume.is_owed_by(member)
+            can_take_in && !self.volume.has_unfinished_operations(member)
         };
         let members = status.members.iter().zip(&self.paths).enumerate().map(|(index, (&(state, faults), path))| {
             let member = MemberIndex(index);
@@ -173,10 +173,10 @@ impl VolumeController {
             let paths = &self.paths;
             self.events.record_changes(condition, members, |member| paths.get(member.get()).cloned().flatten());
         }
-        let dropped = self.volume.take_records_dropped();
+        let dropped = self.volume.take_findings_dropped();
         self.finding_count += dropped;
         self.events.skip(dropped);
-        while let Some(record) = self.volume.poll_record() {
+        while let Some(record) = self.volume.poll_finding() {
             let data = self.volume.superblock().geometry.layout.shape().data;
             let path = self.paths.get(record.member.get()).and_then(Option::as_deref);
             self.events.push(VolumeEvent::Finding(Finding::of(&record, path, data)));
@@ -275,9 +275,7 @@ impl VolumeController {
 
     fn fail(&mut self, now: Nanos, member: MemberIndex) -> Result<(), String> {
         if self.volume.is_read_only() {
-            return Err(
-                "the volume is served for reading only: nobody would know later that a member was out".to_owned()
-            );
+            return Err("the volume is served for reading only: that a member is out could not be recorded".to_owned());
         }
         match self.volume.status().members.get(member.get()) {
             None => Err(format!("there is no member {member}")),
@@ -309,13 +307,13 @@ impl VolumeController {
             return Err(format!("{path} {contents}: it is overwritten only by force"));
         }
         if let Err(error @ (SuperblockError::Version(_) | SuperblockError::Feature(_))) = disk.superblock() {
-            return Err(format!("{path} {error}: what it holds cannot be told here, and is not written over"));
+            return Err(format!("{path} {error}: what it holds is not known here, and is not written over"));
         }
         let array = self.volume.superblock().array;
         if let Some(before) = disk.superblock().ok().filter(|before| before.array == array) {
             // It may be the disk that still hangs, by another path, and its outstanding writes may yet happen.
-            if self.volume.is_owed_by(before.member) {
-                return Err(refusal(path, before.member, NoReturn::Busy));
+            if self.volume.has_unfinished_operations(before.member) {
+                return Err(refusal(path, before.member, ReturnRefusal::Busy));
             }
             self.volume.skip_write_numbers(before.write_mark);
         }
@@ -328,8 +326,8 @@ impl VolumeController {
 
     fn readd(&mut self, now: Nanos, path: &str, members: &mut MemberTable) -> Result<(), String> {
         // A disk that still hangs would block this thread: it is not touched.
-        if let Some(member) = self.member_of(path).filter(|&member| self.volume.is_owed_by(member)) {
-            return Err(refusal(path, member, NoReturn::Busy));
+        if let Some(member) = self.member_of(path).filter(|&member| self.volume.has_unfinished_operations(member)) {
+            return Err(refusal(path, member, ReturnRefusal::Busy));
         }
         let read_superblock = |disk: &OpenMember| disk.superblock().map_err(|error| format!("{path} {error}"));
         let inspected = OpenMember::open(Path::new(path), Access::Inspect).map_err(|error| error.to_string())?;
@@ -337,11 +335,11 @@ impl VolumeController {
         drop(inspected);
         let member = before.member;
         let may_return =
-            |volume: &Volume, given: &Superblock| volume.takes_back(given).map_err(|why| refusal(path, member, why));
-        match self.volume.takes_back(&before) {
+            |volume: &Volume, given: &Superblock| volume.check_return(given).map_err(|why| refusal(path, member, why));
+        match self.volume.check_return(&before) {
             // Its member index is one of another volume.
-            Err(why @ NoReturn::Foreign) => return Err(refusal(path, member, why)),
-            Err(NoReturn::NotOut) if is_in(self.volume.status().members[member.get()].0) => {
+            Err(why @ ReturnRefusal::Foreign) => return Err(refusal(path, member, why)),
+            Err(ReturnRefusal::NotOut) if is_in(self.volume.status().members[member.get()].0) => {
                 let is_same_disk = self.volume.superblock().members[member].uuid == before.own().uuid;
                 let why = if is_same_disk { "it is in use" } else { "another disk has its place" };
                 return Err(format!("{path} is not taken back: {why} (member {member})"));
@@ -421,10 +419,10 @@ impl VolumeController {
 }
 
 /// Why a disk is not taken back, and what to do.
-fn refusal(path: &str, member: MemberIndex, why: NoReturn) -> String {
+fn refusal(path: &str, member: MemberIndex, why: ReturnRefusal) -> String {
     let advice = match why {
-        NoReturn::Foreign => "the status says which members are failed".to_owned(),
-        NoReturn::Busy => "try again when it has answered".to_owned(),
+        ReturnRefusal::Foreign => "the status says which members are failed".to_owned(),
+        ReturnRefusal::Busy => "try again when it has answered".to_owned(),
         _ => format!("replace member {member} by it, by force: that rebuilds it as a whole"),
     };
     format!("{path} is not taken back: {why}; {advice}")

@@ -3,7 +3,7 @@
 use crate::members::MemberTable;
 use scrubjay_core::index::MemberIndex;
 use scrubjay_core::units::UnixSeconds;
-use scrubjay_core::volume::format::assemble::{AssembleError, Assembly, Given, assemble};
+use scrubjay_core::volume::format::assemble::{AssembleError, Assembly, GivenMember, assemble};
 use scrubjay_core::volume::format::superblock::MemberState;
 use scrubjay_core::volume::{Volume, VolumeOptions};
 use scrubjay_device::member::{Access, MemberError, OpenMember, new_uuid};
@@ -71,7 +71,7 @@ pub fn gather(paths: &[PathBuf], is_read_only: bool) -> Result<Gathered, GatherE
 ///
 /// # Errors
 /// [`GatherError`], which names all members that were left out.
-pub fn gather_rest(paths: &[PathBuf], is_read_only: bool) -> Result<Gathered, GatherError> {
+pub fn gather_usable(paths: &[PathBuf], is_read_only: bool) -> Result<Gathered, GatherError> {
     let (mut opened, mut given, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
     for path in paths {
         let member = match OpenMember::open(path, access(is_read_only)) {
@@ -83,7 +83,7 @@ pub fn gather_rest(paths: &[PathBuf], is_read_only: bool) -> Result<Gathered, Ga
             Err(error) => return Err(error.into()),
         };
         let entry = member.given();
-        match &entry.says {
+        match &entry.superblock {
             Ok(_) => {
                 opened.push(member);
                 given.push(entry);
@@ -116,7 +116,7 @@ fn access(is_read_only: bool) -> Access {
 
 fn put_together(
     opened: Vec<OpenMember>,
-    given: &[Given],
+    given: &[GivenMember],
     assembly: Assembly,
     is_read_only: bool,
     mut notes: Vec<String>,

@@ -62,7 +62,7 @@ pub fn check(
             read += u64::from(volume.is_written(StripeIndex(stripe)));
             under_way -= 1;
         }
-        while let Some(record) = volume.poll_record() {
+        while let Some(record) = volume.poll_finding() {
             let path = gathered.paths.get(record.member.get()).and_then(Option::as_deref);
             checked.findings.push(Finding::of(&record, path, data));
             bad.extend(record.place.stripe());

@@ -3,6 +3,7 @@
 //! Third-party clients are used where they are installed. Without one, its tests report that and pass, unless the
 //! environment has `SCRUBJAY_CLIENTS=required`. With `SCRUBJAY_CLIENTS=none` none is used.
 
+mod certificates;
 mod control;
 mod ends;
 mod file_array;
@@ -10,7 +11,6 @@ mod files;
 mod fio;
 mod host;
 mod libnbd;
-mod papers;
 mod qemu;
 mod raw;
 mod slots;

@@ -1,8 +1,8 @@
 //! TLS with third-party clients, which have implementations other than rustls.
 
+use crate::certificates::TestCertificates;
 use crate::host::Host;
 use crate::libnbd::pattern;
-use crate::papers::TestCertificates;
 use crate::stranger::{outcome, python, run};
 use scrubjay_serve::memory::MemoryArray;
 use scrubjay_serve::server::Address;

@@ -25,7 +25,7 @@ pub enum HostFact<'a> {
     /// A session is over, for any reason.
     SessionEnded(usize),
     /// A pass begins, with a forecast of its end (from and to) that is to hold in eight of ten cases.
-    Foretold(usize, u64, u64),
+    Forecast(usize, u64, u64),
     /// A pass is over.
     PassOver(usize),
     /// Evidence against a disk reached the watch; is it lasting?

@@ -292,7 +292,7 @@ impl<'o> ModelledHost<'o> {
             if let Some(forecast) = entry.and_then(|disk| disk.reading.forecast) {
                 let true_time = |at: UnixSeconds| (at.0 as i64 - self.ahead) as u64;
                 let (low, high) = (true_time(forecast.low), true_time(forecast.high));
-                self.observe(&HostFact::Foretold(number, low, high));
+                self.observe(&HostFact::Forecast(number, low, high));
             }
         }
     }

@@ -95,7 +95,7 @@ impl HostObserver for HostTable {
                 }
                 self.note_age(at, age_max);
             }
-            HostFact::Foretold(disk, low, high) => self.disks[disk].forecast = Some((low, high)),
+            HostFact::Forecast(disk, low, high) => self.disks[disk].forecast = Some((low, high)),
             HostFact::PassOver(disk) => {
                 self.month(at).passes += 1;
                 if let Some((low, high)) = self.disks[disk].forecast.take() {

@@ -3,7 +3,7 @@
 use super::{MemberDisk, WriteFate};
 use scrubjay_core::index::MemberIndex;
 use scrubjay_core::units::{MemberOffset, UnixSeconds};
-use scrubjay_core::volume::format::assemble::Given;
+use scrubjay_core::volume::format::assemble::GivenMember;
 use scrubjay_core::volume::format::blank;
 use scrubjay_core::volume::format::geometry::{Geometry, SUPERBLOCK_BYTES};
 use scrubjay_core::volume::format::superblock::{self, Superblock};
@@ -35,12 +35,12 @@ pub fn superblock(disk: &MemberDisk) -> Option<Superblock> {
 }
 
 /// The superblocks of all disks that have one: the input of [`assemble`](scrubjay_core::volume::format::assemble::assemble).
-pub fn given(disks: &[MemberDisk]) -> Vec<Given> {
+pub fn given(disks: &[MemberDisk]) -> Vec<GivenMember> {
     let superblock_of = |slot: usize| superblock(&disks[slot]).map(|superblock| (slot, superblock));
-    let given = |(slot, superblock): (usize, Superblock)| Given {
+    let given = |(slot, superblock): (usize, Superblock)| GivenMember {
         label: format!("disk {slot}"),
         bytes: disks[slot].bytes(),
-        says: Ok(superblock),
+        superblock: Ok(superblock),
     };
     (0..disks.len()).filter_map(superblock_of).map(given).collect()
 }

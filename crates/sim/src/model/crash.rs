@@ -3,13 +3,13 @@
 //! Nothing was flushed since the first of the writes. So each row's content is that of before, of any write since, or a
 //! mixture; and so is its appendix, except that it is a single sector and never a mixture.
 
+use super::describe::describe_write;
 use super::disks::ModelFault;
 use super::operate::{ModelOp, operate};
 use super::setup::{DATA_MAX, ModelSetup};
 use super::sight::RowsSeen;
 use super::step::writes;
 use super::stripe::{DataRow, FOREIGN, ModelRow, ModelStripe, NONSENSE, ParityHead, ParityRow};
-use super::tell::describe_write;
 use scrubjay_core::index::StripePosition;
 use scrubjay_core::position_set::PositionSet;
 use scrubjay_core::volume::integrity::reconcile::{Reconciliation, reconcile};

@@ -14,6 +14,7 @@
 //! ```
 
 mod crash;
+mod describe;
 mod disks;
 mod operate;
 mod repair;
@@ -23,7 +24,6 @@ mod sight;
 mod step;
 mod stripe;
 mod table_one;
-mod tell;
 
 pub use crash::{Crashes, crash};
 pub use search::{SearchOutcome, check};

@@ -1,10 +1,10 @@
 //! The search of all states that can be reached, breadth first, for the shortest ways to a wrong answer.
 
+use super::describe::describe;
 use super::repair::OperationFailure;
 use super::setup::ModelSetup;
 use super::step::{ModelStep, steps};
 use super::stripe::{ModelStripe, Order};
-use super::tell::describe;
 use std::collections::HashMap;
 
 /// The result of a search.

@@ -4,7 +4,7 @@ use super::setup::{DATA_MAX, ModelSetup, PARITY_MAX};
 use super::stripe::{AppendixOwner, DataRow, ListMark, ModelRow, ParityRow};
 use scrubjay_core::index::{MemberIndex, RowIndex, StripePosition};
 use scrubjay_core::position_set::PositionSet;
-use scrubjay_core::volume::integrity::evidence::{Evidence, RowSeen};
+use scrubjay_core::volume::integrity::evidence::{Evidence, RowEvidence};
 use scrubjay_core::volume::integrity::judge::is_consistent;
 use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_core::volume::integrity::tag::{ListEntry, RowStatus, Version};
@@ -73,24 +73,24 @@ impl RowsSeen {
         Evidence { scheme: setup.scheme, shape: setup.shape, rows }
     }
 
-    fn seen(&self, setup: &ModelSetup, position: StripePosition) -> RowSeen {
+    fn seen(&self, setup: &ModelSetup, position: StripePosition) -> RowEvidence {
         let status = self.status(setup, position);
         let entry = |mark: ListMark| ListEntry { version: Version(mark.version.into()), sum: mark.content.into() };
         let Some(parity) = setup.shape.parity_index(position) else {
             let is_claimed = self.whole.contains(position) || setup.scheme == Scheme::Hybrid1;
             return match self.data[position.get()].filter(|_| is_claimed) {
-                Some(row) => RowSeen {
+                Some(row) => RowEvidence {
                     entry: entry(ListMark { version: row.version, content: row.content }),
                     neighbour: row.neighbour.into(),
-                    ..RowSeen::nothing(status)
+                    ..RowEvidence::nothing(status)
                 },
-                None => RowSeen::nothing(RowStatus::Missing),
+                None => RowEvidence::nothing(RowStatus::Missing),
             };
         };
         let is_believed = !matches!(status, RowStatus::Elsewhere { .. } | RowStatus::Corrupt);
         let row = self.parities[parity].filter(|_| is_believed && setup.scheme.has_appendix());
         let list = row.map(|row| row.list[..setup.shape.data].iter().map(|&mark| entry(mark)).collect());
-        RowSeen { list, ..RowSeen::nothing(status) }
+        RowEvidence { list, ..RowEvidence::nothing(status) }
     }
 
     /// If all rows that were read are sound and agree: the data chunks that were compared with a copy of their version

@@ -8,7 +8,7 @@ use scrubjay_core::index::{MemberIndex, RowIndex, StripePosition};
 use scrubjay_core::layout::Shape;
 use scrubjay_core::position_set::PositionSet;
 use scrubjay_core::rng::Rng;
-use scrubjay_core::volume::integrity::evidence::{Evidence, RowSeen};
+use scrubjay_core::volume::integrity::evidence::{Evidence, RowEvidence};
 use scrubjay_core::volume::integrity::judge::{is_consistent, judge};
 use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_core::volume::integrity::tag::{self, ListEntry, RowIdentity, RowStatus, Version};
@@ -259,7 +259,7 @@ impl StripeFixture {
 }
 
 /// Clears what the scheme does not keep.
-fn clear_unkept(scheme: Scheme, mut seen: RowSeen) -> RowSeen {
+fn clear_unkept(scheme: Scheme, mut seen: RowEvidence) -> RowEvidence {
     let entries = std::iter::once(&mut seen.entry).chain(seen.list.iter_mut().flatten());
     for entry in entries {
         if !scheme.has_versions() {
@@ -273,14 +273,14 @@ fn clear_unkept(scheme: Scheme, mut seen: RowSeen) -> RowSeen {
 }
 
 /// What a whole row shows in its position.
-fn open(position: StripePosition, row: &[u8]) -> RowSeen {
+fn open(position: StripePosition, row: &[u8]) -> RowEvidence {
     let sum = crc32c(&row[..CHUNK]);
     if SHAPE.is_data(position) {
         let tag = tag::open_data(&row[CHUNK..], identity(position, 7), Some(sum));
-        return RowSeen { entry: tag.entry, neighbour: tag.neighbour, ..RowSeen::nothing(tag.status) };
+        return RowEvidence { entry: tag.entry, neighbour: tag.neighbour, ..RowEvidence::nothing(tag.status) };
     }
     let (opened, list) = listed(position, row);
-    RowSeen { list: opened.1.then_some(list), ..RowSeen::nothing(opened.0) }
+    RowEvidence { list: opened.1.then_some(list), ..RowEvidence::nothing(opened.0) }
 }
 
 /// A parity's list, its status, and whether the list can be believed.

@@ -111,7 +111,7 @@ impl Rig {
 
     /// The findings since the last call.
     pub fn records(&mut self) -> Vec<VolumeFinding> {
-        std::iter::from_fn(|| self.volume.poll_record()).collect()
+        std::iter::from_fn(|| self.volume.poll_finding()).collect()
     }
 
     /// The bytes of a row, appendix included.

@@ -72,7 +72,7 @@ impl Simulator {
         let device = number(word()).ok_or("the device is no number")?;
         let block = number(word()).ok_or("the block is no number")?;
         let count = number(word()).ok_or("the count is no number")?;
-        let kind = (self.kind)(word()).ok_or("the fifth field tells neither read nor write")?;
+        let kind = (self.kind)(word()).ok_or("the fifth field is neither read nor write")?;
         if words.next().is_some() {
             return Err("more than five fields");
         }

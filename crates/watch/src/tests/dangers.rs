@@ -220,7 +220,7 @@ fn an_incident_that_opened_after_the_accepted_message_is_reported() {
     assert_eq!(rig.subjects().len(), 1);
     rig.feed(WatchEvent::DiskGone("sda".into()));
     rig.wait(11 * MINUTE); // it has been missing for a minute, which was not reported yet
-    assert!(rig.watch.incidents.values().any(|incident| incident.told.is_none()));
+    assert!(rig.watch.incidents.values().any(|incident| incident.last_message.is_none()));
     accept(&mut rig);
     rig.wait(HOUR);
     assert!(rig.subjects()[1].contains("it is missing"), "{:?}", rig.subjects());

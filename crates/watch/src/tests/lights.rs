@@ -72,7 +72,7 @@ fn a_drive_without_health_data_is_unknown() {
         assert_ne!(rig.watch.status(rig.now).lights[0].colour, LightColour::Green);
     }
     rig.wait(DAY);
-    assert!(rig.subjects()[0].contains("nobody knows how it is"), "{:?}", rig.subjects());
+    assert!(rig.subjects()[0].contains("its state is not known"), "{:?}", rig.subjects());
 }
 
 #[test]

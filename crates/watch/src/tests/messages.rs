@@ -107,7 +107,7 @@ fn problems_without_a_common_cause_are_named_and_do_not_blame_the_controller() {
     rig.smart = SmartReading::Refused(SmartRefusal::NoProgram);
     rig.wait(2 * DAY);
     let message = rig.sent.iter().find(|row| row.about.iter().any(|key| key.kind == IncidentKind::Unknown)).unwrap();
-    assert_eq!(message.subject, "[nas1] NOTICE 4 disks: nobody knows how they are");
+    assert_eq!(message.subject, "[nas1] NOTICE 4 disks: their state is not known");
     assert!(message.body.contains("install smartctl") && message.body.contains("(S3)"), "{}", message.body);
     let mut rig = Rig::with_disks(4);
     rig.wait(2 * DAY);

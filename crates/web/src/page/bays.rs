@@ -7,7 +7,7 @@ use maud::{Markup, PreEscaped, html};
 use scrubjay_chart::small::{self, StripDot};
 use scrubjay_core::units::Nanos;
 use scrubjay_jobs::control::DiskEntry;
-use scrubjay_jobs::control::told::disk_called;
+use scrubjay_jobs::control::wording::disk_called;
 use scrubjay_jobs::quantity::show_time;
 use std::collections::BTreeMap;
 
@@ -72,7 +72,7 @@ fn models(all: &[&DiskEntry]) -> Markup {
             tbody {
                 @for (model, states) in &models {
                     tr {
-                        th scope="row" { @if model.is_empty() { "not told" } @else { (model) } }
+                        th scope="row" { @if model.is_empty() { "not reported" } @else { (model) } }
                         td.number { (states.values().sum::<usize>()) }
                         td { @for (number, ((_, word), count)) in states.iter().enumerate() {
                             @if number > 0 { ", " } (count) " " (word)
@@ -86,7 +86,7 @@ fn models(all: &[&DiskEntry]) -> Markup {
 
 /// A row of dots for each measured value.
 fn strips(view: &PageView<'_>, all: &[&DiskEntry]) -> Markup {
-    let past = |disk: &DiskEntry| view.past_of(&disk.key);
+    let past = |disk: &DiskEntry| view.past_from(&disk.key);
     let days =
         |disk: &DiskEntry| disk.reading.oldest_read.map(|read| view.status.time.saturating_sub(read) as f64 / 86_400.0);
     let strips = [

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use scrubjay_jobs::control::past::{BenchEntry, BenchPast};
-use scrubjay_jobs::control::told::moment;
+use scrubjay_jobs::control::wording::moment;
 use scrubjay_jobs::quantity::show_count;
 
 /// Draws the table.

@@ -8,7 +8,7 @@ use maud::{Markup, html};
 use scrubjay_core::units::Nanos;
 use scrubjay_jobs::control::DiskEntry;
 use scrubjay_jobs::control::past::{CounterEntry, DiskDetail, DiskPast, FindingEntry, PassEntry, PastEvent};
-use scrubjay_jobs::control::told::{ago, date, disk_bad, disk_called, disk_now, moment, span};
+use scrubjay_jobs::control::wording::{ago, date, disk_bad, disk_called, disk_now, moment, span};
 use scrubjay_jobs::quantity::{show_count, show_time};
 use scrubjay_watch::health::NO_SIGN;
 use scrubjay_watch::{label_size, typed};
@@ -32,7 +32,7 @@ pub fn page(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> M
         section.safe {
             h1 { (disk_called(disk)) " " (disks::badge(view, disk)) }
             p.facts {
-                (disk.model) " · serial " (disk.serial.as_deref().unwrap_or("not told")) " · " (label_size(disk.bytes)) " · "
+                (disk.model) " · serial " (disk.serial.as_deref().unwrap_or("not reported")) " · " (label_size(disk.bytes)) " · "
                 (if disk.media == "spinning" { "hard disk" } else { "flash" }) " · identity " (disk.key)
             }
             (disks::reasons(disk))
@@ -200,12 +200,12 @@ fn passes(passes: &[PassEntry]) -> Markup {
             h2 #passes { "Passes" }
             @if passes.is_empty() { p { "Not one is over yet." } } @else {
                 table.cards.narrow-table aria-label="Finished passes" {
-                    thead { tr { th { "Began" } th { "Took" } th.number { "Unreadable" } th.number { "Read twice" } th.number { "While read" } } }
+                    thead { tr { th { "Began" } th { "TuneTimes" } th.number { "Unreadable" } th.number { "Read twice" } th.number { "While read" } } }
                     tbody {
                         @for pass in passes.iter().take(PASSES) {
                             tr {
                                 td data-h="Began" { (moment(pass.begun)) }
-                                td data-h="Took" { (span(pass.ended.saturating_sub(pass.begun))) }
+                                td data-h="TuneTimes" { (span(pass.ended.saturating_sub(pass.begun))) }
                                 td.number data-h="Unreadable" { span class=(if pass.unreadable > 0 { "act" } else { "plain" }) { (show_count(pass.unreadable)) } }
                                 td.number data-h="Read twice" { (show_count(pass.retries)) }
                                 td.number data-h="While read" { @if pass.bytes_per_second > 0 { (format!("{:.0} MB/s", pass.bytes_per_second as f64 / 1e6)) } @else { "-" } }
@@ -225,7 +225,7 @@ fn claim(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> Stri
         let _ = writeln!(text, "{arguments}");
     };
     line(format_args!("Model          {}", disk.model));
-    line(format_args!("Serial number  {}", disk.serial.as_deref().unwrap_or("not told by the drive")));
+    line(format_args!("Serial number  {}", disk.serial.as_deref().unwrap_or("not reported by the drive")));
     line(format_args!("Size           {} ({} bytes)", label_size(disk.bytes), disk.bytes));
     if view.time() == PictureTime::Recorded {
         line(format_args!("A RECORDING of a machine that may never have been: no claim can rest on it."));

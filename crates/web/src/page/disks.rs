@@ -7,7 +7,7 @@ use crate::http::request::encoded;
 use maud::{Markup, PreEscaped, html};
 use scrubjay_chart::small;
 use scrubjay_jobs::control::DiskEntry;
-use scrubjay_jobs::control::told::{ago, disk_bad, disk_called, disk_now};
+use scrubjay_jobs::control::wording::{ago, disk_bad, disk_called, disk_now};
 use scrubjay_watch::label_size;
 
 /// The section of a machine with one disk and no array: all that matters at a glance.
@@ -97,7 +97,7 @@ fn sorted<'v>(view: &PageView<'v>) -> Vec<&'v DiskEntry> {
 /// A table of these disks. What is known of none of them has no column.
 pub fn table(view: &PageView<'_>, disks: &[&DiskEntry], label: &str) -> Markup {
     let has_temperature =
-        disks.iter().any(|disk| view.past_of(&disk.key).is_some_and(|past| past.drive.celsius.is_some()));
+        disks.iter().any(|disk| view.past_from(&disk.key).is_some_and(|past| past.drive.celsius.is_some()));
     let has_serial = disks.iter().any(|disk| disk.serial.is_some());
     html! {
         table.cards.sortable aria-label=(label) {
@@ -111,7 +111,7 @@ pub fn table(view: &PageView<'_>, disks: &[&DiskEntry], label: &str) -> Markup {
 }
 
 fn row(view: &PageView<'_>, disk: &DiskEntry, has_temperature: bool, has_serial: bool) -> Markup {
-    let past = view.past_of(&disk.key);
+    let past = view.past_from(&disk.key);
     let now = view.status.time;
     let read = disk.reading.oldest_read.map_or(u64::MAX, |read| now.saturating_sub(read));
     html! {

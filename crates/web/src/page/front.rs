@@ -8,7 +8,7 @@ use crate::feed::PictureTime;
 use crate::http::request::encoded;
 use maud::{Markup, html};
 use scrubjay_core::units::Nanos;
-use scrubjay_jobs::control::told::{self, ago, array_checked, array_now, can_lose, date, disk_called};
+use scrubjay_jobs::control::wording::{self, ago, array_checked, array_now, can_lose, date, disk_called};
 use scrubjay_jobs::control::{ArrayEntry, ChannelEntry, IncidentEntry, ReadingEntry, WatchDocument};
 use scrubjay_jobs::quantity::{show_count, show_time};
 use scrubjay_watch::typed;
@@ -63,7 +63,7 @@ fn incident_of<'s>(status: &'s WatchDocument, line: &str) -> Option<&'s Incident
 
 fn to_do(view: &PageView<'_>) -> Markup {
     let status = view.status;
-    let accepted = told::accepted(status);
+    let accepted = wording::accepted(status);
     html! {
         @if !status.to_do.is_empty() {
             section.todo aria-labelledby="todo" {
@@ -213,7 +213,7 @@ fn reading(status: &WatchDocument) -> Markup {
             @if now.is_empty() {
                 p {
                     "Nothing. "
-                    @if let Some(until) = status.paused_until { "Paused until " (told::moment(until)) ". " }
+                    @if let Some(until) = status.paused_until { "Paused until " (wording::moment(until)) ". " }
                     @if let Some(due) = next_due {
                         @if due <= status.time { "Some sectors are overdue." }
                         @else { "The next sector is due on " (date(due)) "." }
@@ -250,7 +250,7 @@ fn reading_row(name: &str, reading: &ReadingEntry) -> Markup {
             td data-h="Others lose" {
                 @match reading.slowdown_nanos {
                     Some(lost) => { (show_time(Nanos(lost))) " of " (budget) " allowed" }
-                    None => { "nobody was seen; " (budget) " allowed" }
+                    None => { "no other requests were seen; " (budget) " allowed" }
                 }
             }
             td data-h="Ends" { @if let Some(ends) = reading.forecast { (date(ends.likely)) } @else { "-" } }
@@ -292,7 +292,7 @@ fn channel_row(channel: &ChannelEntry, now: u64) -> Markup {
 }
 
 fn rest(status: &WatchDocument) -> Markup {
-    let lines = told::rest(status);
+    let lines = wording::rest(status);
     html! {
         @if !lines.is_empty() || !status.others.is_empty() {
             section aria-labelledby="rest" {

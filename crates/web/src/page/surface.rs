@@ -5,7 +5,7 @@ use maud::{Markup, PreEscaped, html};
 use scrubjay_chart::small::{self, ChartCell};
 use scrubjay_jobs::control::DiskEntry;
 use scrubjay_jobs::control::past::SurfacePart;
-use scrubjay_jobs::control::told::ago;
+use scrubjay_jobs::control::wording::ago;
 
 /// Columns of the map, at least: otherwise the squares of a small disk, which has few parts, would fill the page.
 const COLUMNS: usize = 32;
@@ -48,7 +48,7 @@ fn cells(parts: &[SurfacePart], now: u64) -> Vec<ChartCell> {
 /// The cells of the ring of a machine's only disk. Without a map all of it is as old as its oldest sector.
 pub fn ring_cells(view: &PageView<'_>, disk: &DiskEntry) -> Vec<ChartCell> {
     let now = view.status.time;
-    let detail = view.past_of(&disk.key).and_then(|past| past.detail.as_ref());
+    let detail = view.past_from(&disk.key).and_then(|past| past.detail.as_ref());
     match detail.map(|detail| detail.surface.as_slice()) {
         Some(parts) if !parts.is_empty() => cells(parts, now),
         _ => {

@@ -5,7 +5,7 @@ use super::view::PageView;
 use maud::{Markup, PreEscaped, html};
 use scrubjay_chart::small::{self, TimelineRow};
 use scrubjay_jobs::control::past::PastEvent;
-use scrubjay_jobs::control::told::{date, moment};
+use scrubjay_jobs::control::wording::{date, moment};
 
 /// The length of the time that is drawn, in seconds.
 const SPAN: u64 = 365 * 86_400;

@@ -4,7 +4,7 @@ use crate::access::PageSession;
 use crate::feed::{PictureTime, SeenPicture};
 use scrubjay_jobs::control::WatchDocument;
 use scrubjay_jobs::control::past::{DiskPast, PastDocument};
-use scrubjay_jobs::control::told::date;
+use scrubjay_jobs::control::wording::date;
 
 /// The data of a page.
 pub struct PageView<'v> {
@@ -47,7 +47,7 @@ impl PageView<'_> {
     }
 
     /// The past of a disk.
-    pub fn past_of(&self, key: &str) -> Option<&DiskPast> {
+    pub fn past_from(&self, key: &str) -> Option<&DiskPast> {
         self.past?.disks.iter().find(|disk| disk.key == key)
     }
 }

@@ -1,6 +1,6 @@
 //! A foreground for the bench: one program that reads 4 KiB at random places, pauses, and records how long each read took.
 
-use super::witness::{Stall, StallDetector};
+use super::stalls::{Stall, StallDetector};
 use anyhow::{Context, Result};
 use rustix::fs::OFlags;
 use std::fs::{File, OpenOptions};

@@ -2,14 +2,14 @@
 //! with a hard disk's timing (tests/lab/faulty-disk). The source of tables in docs/budget.md.
 //!
 //! Each load is played alone, together with the scrub at each goal, and alone again. "By the client" is the difference of the means,
-//! with its statistical error. Reads during which the machine stalled (`witness`) are left out of both, and counted.
+//! with its statistical error. Reads during which the machine stalled (`stalls`) are left out of both, and counted.
 //! "What the goal allows" is what the best window in hindsight reads of the load (`allowed`); `--allowed` prints only that, for
 //! all loads, disks and goals. `--short` prints the tables of docs/budget.md, and a summary of all their rows.
 //! `SCRUBJAY=path` measures another program than this tree's.
 
 mod allowed;
 mod client;
-mod witness;
+mod stalls;
 
 use super::{Scratch, build, number_after, output_of};
 use crate::place::{root, target_folder};

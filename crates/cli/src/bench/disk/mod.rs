@@ -206,7 +206,9 @@ fn open(path: &Path, args: &BenchDiskArgs) -> Result<BenchedDisk> {
         return Ok(BenchedDisk::open(path)?);
     }
     if args.engine == BenchEngine::Fio {
-        return Err(Usage("--write needs --engine own: fio would not look who uses the disk".to_owned()).into());
+        return Err(
+            Usage("--write needs --engine own: fio does not check whether the disk is in use".to_owned()).into()
+        );
     }
     let looked_at = BenchedDisk::open(path)?;
     let name = match looked_at.is_block_device() {

@@ -198,7 +198,7 @@ fn trace(first: &StepFigures) -> Exhibit {
     Exhibit::Figure(Figure {
         name: "rate-over-time".to_owned(),
         title: "In the course of the first depth".to_owned(),
-        caption: "A rate that falls is a cache that is full, a credit that is used up, or somebody else.".to_owned(),
+        caption: "A rate that falls is a cache that is full, a credit that is used up, or another program.".to_owned(),
         x: Axis::from_zero("time (s)"),
         y: Axis::from_zero("requests a second"),
         series: vec![Series::new("rate", Style::Line, points.collect::<Vec<_>>())],

@@ -4,7 +4,7 @@ use super::super::class::MediumClass;
 use super::super::intermediary::Intermediary;
 use super::super::machine::{BenchRecord, BenchState, ZoneFigures};
 use super::super::plan::{BenchPattern, BenchPlan, DEPTHS, TIME};
-use super::super::step_result::{OthersTraffic, StepFigures};
+use super::super::step_result::{ForeignTraffic, StepFigures};
 use super::*;
 use crate::units::Nanos;
 
@@ -44,7 +44,7 @@ fn record(means: &[f64]) -> BenchRecord {
             result.requests = count;
             result.sent = count;
             result.bytes_moved = count * 4096;
-            result.others = Some(OthersTraffic::default());
+            result.others = Some(ForeignTraffic::default());
             result
         })
         .collect();
@@ -143,7 +143,7 @@ fn the_budget_is_kept_by_all_shallower_depths_too() {
 fn traffic_of_others_is_reported_and_much_of_it_prevents_a_verdict() {
     let with = |requests, sectors| {
         let mut record = record(&[12.7]);
-        record.results[0].others = Some(OthersTraffic { requests, sectors });
+        record.results[0].others = Some(ForeignTraffic { requests, sectors });
         judge(&record, &context(HDD))
     };
     assert_eq!(codes(&with(2, 16)), Vec::<&str>::new(), "half a percent");

@@ -76,7 +76,7 @@ impl Learnt {
 
     /// Adds the name of the clock to which the beat refers: without one no beat is written. Up to 64 letters, digits
     /// and hyphens; another name counts as none.
-    pub fn told_by(self, clock: &str) -> Learnt {
+    pub fn with_clock(self, clock: &str) -> Learnt {
         let is_name =
             clock.len() <= CLOCK_MAX && clock.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
         Learnt { clock: if is_name { clock.to_owned() } else { String::new() }, ..self }
@@ -204,7 +204,7 @@ fn parse(text: &str) -> Option<Learnt> {
                 let nanos: Option<Vec<u64>> = words.map(|word| word.parse().ok()).collect();
                 learnt.services.push((head, step, nanos?));
             }
-            "clock" => learnt = learnt.told_by(words.next()?),
+            "clock" => learnt = learnt.with_clock(words.next()?),
             "beat" => {
                 let [period, score, ends] = *numbers(words)? else { return None };
                 let period = Nanos::from_secs_f64(period);
@@ -292,13 +292,13 @@ mod tests {
     fn a_period_is_saved_with_its_clock_and_dropped_on_another() {
         let parts = [vec![[3.0, 0.5], [0.0, 0.25]], vec![[1.0, 0.125], [2.0, 4.0]]];
         let beat = Beat { period: Nanos::from_secs(30), score: 31.5, ends: 75.0, parts };
-        let learnt = Learnt::of(&seen(), Some(beat.clone()), UnixSeconds(1)).told_by("5c1f-0e");
+        let learnt = Learnt::of(&seen(), Some(beat.clone()), UnixSeconds(1)).with_clock("5c1f-0e");
         let read: Learnt = learnt.to_string().parse().unwrap();
         assert_eq!(read.clone().by("5c1f-0e").beat(), Some(&beat));
         assert_eq!(read.clone().by("another").beat(), None);
         assert_eq!(read.by("").beat(), None);
         for clock in ["", "two words", "a\nb"] {
-            let read: Learnt = learnt.clone().told_by(clock).to_string().parse().unwrap();
+            let read: Learnt = learnt.clone().with_clock(clock).to_string().parse().unwrap();
             assert_eq!(read.by(clock).beat(), None, "{clock:?}");
         }
         let text = learnt.to_string();

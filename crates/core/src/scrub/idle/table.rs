@@ -64,14 +64,14 @@ pub const POLICIES: &[PolicyKind] = &[
     },
     PolicyKind {
         name: "waiting",
-        about: "Wait for idleness, then read until somebody comes",
+        about: "Wait for idleness, then read until a request comes",
         uses: &[Parameter::Wait, Parameter::Request],
         make: Make::Interval(|with| Box::new(Waiting { wait: with.wait, size: first_size(with) })),
         ..OFFERED
     },
     PolicyKind {
         name: "delay",
-        about: "Pause after each request, whoever uses the disk",
+        about: "Pause after each request, whether the disk is in use or not",
         uses: &[Parameter::Delay, Parameter::Request],
         regard: Regard::Pauses,
         make: Make::EachRequest(|with| Box::new(FixedDelay { delay: with.delay, size: first_size(with) })),
@@ -79,7 +79,7 @@ pub const POLICIES: &[PolicyKind] = &[
     },
     PolicyKind {
         name: "none",
-        about: "Full speed, whoever uses the disk",
+        about: "Full speed, whether the disk is in use or not",
         uses: &[Parameter::Request],
         regard: Regard::None,
         make: Make::EachRequest(|with| Box::new(BackToBack { size: first_size(with) })),

@@ -5,7 +5,7 @@
 //! Geometry, names              -> blank::member             what lies on the members of a new array
 //! bytes of a member            -> superblock::newest        what the member says of its array and of itself
 //! superblocks of all members   -> assemble::assemble        which members are in, which are left out and why
-//! a member that was out        -> returns::NoReturn         whether it may come back as it left
+//! a member that was out        -> returns::ReturnRefusal         whether it may come back as it left
 //! pages of all members         -> intent::Union             which regions may be half written
 //!                              -> written::WrittenMap       which stripes were ever written
 //! ```

@@ -8,7 +8,7 @@ use crate::position_set::PositionSet;
 
 /// One row of a stripe, as it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RowSeen {
+pub struct RowEvidence {
     /// Its status, from what it says of itself.
     pub status: RowStatus,
     /// A data row's version, and the CRC-32C of the content that was read.
@@ -19,10 +19,10 @@ pub struct RowSeen {
     pub list: Option<Vec<ListEntry>>,
 }
 
-impl RowSeen {
+impl RowEvidence {
     /// A row with this status of which nothing else is known.
-    pub fn nothing(status: RowStatus) -> RowSeen {
-        RowSeen { status, entry: ListEntry::default(), neighbour: 0, list: None }
+    pub fn nothing(status: RowStatus) -> RowEvidence {
+        RowEvidence { status, entry: ListEntry::default(), neighbour: 0, list: None }
     }
 
     /// Whether the row is whole and in its place.
@@ -31,7 +31,7 @@ impl RowSeen {
     }
 }
 
-indexed!(StripePosition: RowSeen);
+indexed!(StripePosition: RowEvidence);
 
 /// The rows of a stripe: data first, then parities.
 #[derive(Clone, Debug)]
@@ -41,7 +41,7 @@ pub struct Evidence {
     /// Number of data and parity chunks.
     pub shape: Shape,
     /// One row per position.
-    pub rows: Vec<RowSeen>,
+    pub rows: Vec<RowEvidence>,
 }
 
 impl Evidence {

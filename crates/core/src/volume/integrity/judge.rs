@@ -162,7 +162,7 @@ fn truth(evidence: &Evidence, without: Option<StripePosition>) -> Vec<Option<Lis
 
 #[cfg(test)]
 mod tests {
-    use super::super::evidence::RowSeen;
+    use super::super::evidence::RowEvidence;
     use super::super::tag::{RowStatus, Version};
     use super::*;
     use crate::layout::Shape;
@@ -170,15 +170,15 @@ mod tests {
     /// A stripe as it should be: chunk `i` has version 10 + i and sum 100 + i.
     fn stripe(scheme: Scheme, data: usize, parity: usize) -> Evidence {
         let entry = |index: usize| ListEntry { version: Version(10 + index as u64), sum: 100 + index as u32 };
-        let mut rows: Vec<RowSeen> = (0..data)
-            .map(|index| RowSeen {
+        let mut rows: Vec<RowEvidence> = (0..data)
+            .map(|index| RowEvidence {
                 entry: entry(index),
                 neighbour: entry((index + data - 1) % data).sum,
-                ..RowSeen::nothing(RowStatus::Sound)
+                ..RowEvidence::nothing(RowStatus::Sound)
             })
             .collect();
         let list = Some((0..data).map(entry).collect::<Vec<_>>());
-        rows.extend((0..parity).map(|_| RowSeen { list: list.clone(), ..RowSeen::nothing(RowStatus::Sound) }));
+        rows.extend((0..parity).map(|_| RowEvidence { list: list.clone(), ..RowEvidence::nothing(RowStatus::Sound) }));
         if !scheme.has_versions() {
             let entries = rows.iter_mut().flat_map(|row| row.list.iter_mut().flatten().chain([&mut row.entry]));
             entries.for_each(|entry| entry.version = Version(0));
@@ -217,7 +217,7 @@ mod tests {
             older.rows[5].list.as_mut().unwrap()[1] = old(scheme);
             assert!(!is_consistent(&older, all), "{scheme}: an older list");
             let mut torn = stripe(scheme, 4, 2);
-            torn.rows[2] = RowSeen::nothing(RowStatus::Corrupt);
+            torn.rows[2] = RowEvidence::nothing(RowStatus::Corrupt);
             assert!(
                 !is_consistent(&torn, all) && is_consistent(&torn, all - PositionSet::one(StripePosition(2))),
                 "{scheme}: a torn row"
@@ -231,7 +231,7 @@ mod tests {
             for failed in [None, Some(1), Some(4), Some(5)] {
                 let mut evidence = stripe(scheme, 4, 2);
                 evidence.rows[2].entry = old(scheme);
-                failed.inspect(|&position: &usize| evidence.rows[position] = RowSeen::nothing(RowStatus::Missing));
+                failed.inspect(|&position: &usize| evidence.rows[position] = RowEvidence::nothing(RowStatus::Missing));
                 let diagnosis = judge(&evidence);
                 assert_eq!(diagnosis.stale, PositionSet::one(StripePosition(2)), "{scheme} without {failed:?}");
                 assert!(diagnosis.lost.is_empty());
@@ -260,7 +260,7 @@ mod tests {
     fn a_stale_parity_does_not_rebuild_a_missing_chunk_when_another_list_is_newer() {
         for scheme in CHECKED {
             let mut evidence = stripe(scheme, 4, 2);
-            evidence.rows[1] = RowSeen::nothing(RowStatus::Missing);
+            evidence.rows[1] = RowEvidence::nothing(RowStatus::Missing);
             evidence.rows[4].list.as_mut().unwrap()[1] = old(scheme);
             let diagnosis = judge(&evidence);
             assert_eq!(diagnosis.erased, [1, 4].map(StripePosition).into_iter().collect(), "{scheme}");
@@ -273,8 +273,8 @@ mod tests {
         // A parity and the neighbour are missing: the chunk's own content against one list, and no order between them.
         let mut evidence = stripe(Scheme::Hybrid2, 4, 2);
         evidence.rows[2].entry = old(Scheme::Hybrid2);
-        evidence.rows[3] = RowSeen::nothing(RowStatus::Missing);
-        evidence.rows[4] = RowSeen::nothing(RowStatus::Missing);
+        evidence.rows[3] = RowEvidence::nothing(RowStatus::Missing);
+        evidence.rows[4] = RowEvidence::nothing(RowStatus::Missing);
         let diagnosis = judge(&evidence);
         assert_eq!(diagnosis.lost & PositionSet::one(StripePosition(2)), PositionSet::one(StripePosition(2)));
         assert!((diagnosis.lost & PositionSet::range(0, 2)).is_empty());
@@ -284,7 +284,7 @@ mod tests {
     fn more_erased_chunks_than_parities_are_lost_and_whole_ones_are_not() {
         let mut evidence = stripe(Scheme::Stamp, 4, 2);
         for position in [0, 1, 5] {
-            evidence.rows[position] = RowSeen::nothing(RowStatus::Unreadable);
+            evidence.rows[position] = RowEvidence::nothing(RowStatus::Unreadable);
         }
         let diagnosis = judge(&evidence);
         assert_eq!(diagnosis.lost, PositionSet::range(0, 2));

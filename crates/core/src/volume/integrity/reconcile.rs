@@ -159,7 +159,7 @@ fn candidates(evidence: &Evidence) -> Vec<Candidate> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::evidence::RowSeen;
+    use super::super::evidence::RowEvidence;
     use super::super::scheme::Scheme;
     use super::super::tag::Version;
     use super::*;
@@ -171,8 +171,8 @@ mod tests {
 
     /// One data row (its own version, its status) and one parity (the version that its list has).
     fn mirror(own: u64, status: RowStatus, listed: u64) -> Evidence {
-        let data = RowSeen { entry: entry(own), ..RowSeen::nothing(status) };
-        let parity = RowSeen { list: Some(vec![entry(listed)]), ..RowSeen::nothing(RowStatus::Sound) };
+        let data = RowEvidence { entry: entry(own), ..RowEvidence::nothing(status) };
+        let parity = RowEvidence { list: Some(vec![entry(listed)]), ..RowEvidence::nothing(RowStatus::Sound) };
         Evidence { scheme: Scheme::Stamp, shape: Shape { data: 1, parity: 1 }, rows: vec![data, parity] }
     }
 
@@ -202,10 +202,10 @@ mod tests {
 
     /// Data rows (version, status), then parities that list these versions.
     fn versions(data: &[(u64, RowStatus)], lists: &[&[u64]]) -> Evidence {
-        let own = data.iter().map(|&(own, status)| RowSeen { entry: entry(own), ..RowSeen::nothing(status) });
-        let parity = |list: &&[u64]| RowSeen {
+        let own = data.iter().map(|&(own, status)| RowEvidence { entry: entry(own), ..RowEvidence::nothing(status) });
+        let parity = |list: &&[u64]| RowEvidence {
             list: Some(list.iter().map(|&version| entry(version)).collect()),
-            ..RowSeen::nothing(RowStatus::Sound)
+            ..RowEvidence::nothing(RowStatus::Sound)
         };
         let rows = own.chain(lists.iter().map(parity)).collect();
         Evidence { scheme: Scheme::Stamp, shape: Shape { data: data.len(), parity: lists.len() }, rows }
@@ -235,12 +235,12 @@ mod tests {
     /// Three data rows and one parity of a scheme without versions, all of which agree.
     fn unordered(scheme: Scheme) -> Evidence {
         let entry = |sum| ListEntry { version: Version(0), sum };
-        let row = |position: u32| RowSeen {
+        let row = |position: u32| RowEvidence {
             entry: entry(position),
             neighbour: (position + 2) % 3,
-            ..RowSeen::nothing(RowStatus::Sound)
+            ..RowEvidence::nothing(RowStatus::Sound)
         };
-        let parity = RowSeen { list: Some((0..3).map(entry).collect()), ..RowSeen::nothing(RowStatus::Sound) };
+        let parity = RowEvidence { list: Some((0..3).map(entry).collect()), ..RowEvidence::nothing(RowStatus::Sound) };
         let rows = (0..3).map(row).chain([parity]).collect();
         Evidence { scheme, shape: Shape { data: 3, parity: 1 }, rows }
     }
@@ -257,7 +257,7 @@ mod tests {
                 "{scheme}"
             );
             assert_eq!(reconciliation.truth[1].sum, 1);
-            evidence.rows[1] = RowSeen::nothing(RowStatus::Torn);
+            evidence.rows[1] = RowEvidence::nothing(RowStatus::Torn);
             assert_eq!(reconcile(&evidence).rebuilt, PositionSet::one(StripePosition(1)), "{scheme}");
         }
     }

@@ -522,7 +522,7 @@ fn operations_for_an_old_disk_never_reach_its_replacement() {
 /// The metadata that a verification found damaged, with the resolutions.
 fn metadata_damage(rig: &mut Rig) -> Vec<(FindingPlace, Resolution)> {
     assert_eq!(verify(rig, 0..rig.geometry.stripes), BlockReply::Done);
-    let records = std::iter::from_fn(|| rig.volume.poll_record());
+    let records = std::iter::from_fn(|| rig.volume.poll_finding());
     records.filter(|record| record.place.stripe().is_none()).map(|record| (record.place, record.end)).collect()
 }
 

@@ -292,7 +292,7 @@ fn damage_that_no_crash_leaves_is_reported_when_the_resync_repairs_it() {
     members[torn_member][torn..torn + 64].fill(9);
     let mut again = Rig::start(members, geometry);
     assert!(again.read(0, 2 * stripe) == vec![Some(1); 2 * stripe as usize]);
-    let found: Vec<_> = std::iter::from_fn(|| again.volume.poll_record()).collect();
+    let found: Vec<_> = std::iter::from_fn(|| again.volume.poll_finding()).collect();
     let of = |member: usize| found.iter().filter(|finding| finding.member == MemberIndex(member)).collect::<Vec<_>>();
     assert!(
         of(stray).iter().any(|finding| matches!(finding.kind, CorruptionKind::MisdirectedWrite { .. })),

@@ -129,7 +129,7 @@ fn a_read_only_volume_does_not_report_superblocks_that_it_may_not_update() {
     assert!(matches!(states(&rig)[1], MemberState::Failed(_)));
     rig.volume.verify(Nanos(rig.now), RequestId(99), StripeIndex(0)..StripeIndex(1));
     rig.pump();
-    assert_eq!(rig.volume.poll_record(), None);
+    assert_eq!(rig.volume.poll_finding(), None);
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn damage_of_the_map_that_a_start_overwrites_is_reported_and_counted() {
     let geometry = rig.geometry;
     let restart = |members: Vec<Vec<u8>>| {
         let mut rig = Rig::start(members, geometry);
-        let records: Vec<_> = std::iter::from_fn(|| rig.volume.poll_record()).collect();
+        let records: Vec<_> = std::iter::from_fn(|| rig.volume.poll_finding()).collect();
         let faults: Vec<_> = rig.volume.status().members.iter().map(|(_, faults)| *faults).collect();
         (records.iter().map(|record| (record.member.get(), record.offset)).collect::<Vec<_>>(), faults, rig.stop())
     };

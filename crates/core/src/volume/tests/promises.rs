@@ -251,10 +251,10 @@ fn an_array_of_many_large_members_is_opened() {
     let geometry = Geometry::fit(&parameters, 1 << 34, None).unwrap();
     let names: Vec<Uuid> = (0..200).map(|slot| Uuid([slot as u8; 16])).collect();
     let superblock = blank::superblock(geometry, Uuid([1; 16]), "rig", UnixSeconds(1), &names);
-    let given = |slot: usize| Given {
+    let given = |slot: usize| GivenMember {
         label: slot.to_string(),
         bytes: 1 << 34,
-        says: Ok(superblock.of_member(MemberIndex(slot))),
+        superblock: Ok(superblock.of_member(MemberIndex(slot))),
     };
     let assembly = assemble(&(0..200).map(given).collect::<Vec<_>>()).unwrap();
     let options = VolumeOptions { is_read_only: true, ..VolumeOptions::default() };

@@ -6,7 +6,7 @@ use super::promises::{members_of, right, superblock};
 use super::*;
 use crate::index::MemberIndex;
 use crate::units::VolumeOffset;
-use crate::volume::format::returns::NoReturn;
+use crate::volume::format::returns::ReturnRefusal;
 use crate::volume::format::superblock::{FailureReason, MemberState};
 use crate::volume::integrity::tag::{NUMBER_END, NUMBER_WRITABLE_END};
 
@@ -14,7 +14,7 @@ fn state(rig: &Rig, member: usize) -> MemberState {
     rig.volume.status().members[member].0
 }
 
-fn readd(rig: &mut Rig, member: usize) -> Result<(), NoReturn> {
+fn readd(rig: &mut Rig, member: usize) -> Result<(), ReturnRefusal> {
     let theirs = superblock(&rig.members[member]);
     rig.volume.readd(Nanos(rig.now), &theirs, Uuid([77; 16]), MEMBER_BYTES)
 }
@@ -189,7 +189,7 @@ fn members_restored_from_a_copy_are_left_out_while_the_others_hold_everything() 
         assert_eq!(rig.kinds(), [], "{stale:?}");
         for &member in stale {
             assert_eq!(state(&rig, member), MemberState::Missing);
-            assert_eq!(readd(&mut rig, member), Err(NoReturn::Older));
+            assert_eq!(readd(&mut rig, member), Err(ReturnRefusal::Older));
             rig.volume.replace(Nanos(rig.now), MemberIndex(member), Uuid([9; 16]), MEMBER_BYTES);
             rig.pump();
             assert_eq!(state(&rig, member), MemberState::Active);

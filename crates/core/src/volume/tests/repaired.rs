@@ -26,7 +26,7 @@ fn damage_of_a_member_that_refuses_its_repair_is_not_called_repaired() {
         rig.refuses_all = refuses.then_some(2);
         rig.volume.verify(Nanos(rig.now), RequestId(99), StripeIndex(0)..StripeIndex(1));
         rig.pump();
-        let found: Vec<_> = std::iter::from_fn(|| rig.volume.poll_record())
+        let found: Vec<_> = std::iter::from_fn(|| rig.volume.poll_finding())
             .filter(|record| (record.place, record.member.get()) == (FindingPlace::Superblock, 2))
             .map(|record| record.end)
             .collect();

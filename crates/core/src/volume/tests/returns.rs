@@ -6,7 +6,7 @@ use crate::index::{MemberIndex, RowIndex};
 use crate::units::VolumeOffset;
 use crate::volume::format::bits::Bits;
 use crate::volume::format::intent::{self, IntentBit};
-use crate::volume::format::returns::NoReturn;
+use crate::volume::format::returns::ReturnRefusal;
 use crate::volume::format::superblock::MemberState;
 
 const STRIPE: u64 = 4 * CHUNK;
@@ -22,7 +22,7 @@ fn without_member_2(scheme: Scheme, stripes: u64) -> Rig {
     rig
 }
 
-fn readd(rig: &mut Rig, member: usize) -> Result<(), NoReturn> {
+fn readd(rig: &mut Rig, member: usize) -> Result<(), ReturnRefusal> {
     let theirs = superblock(&rig.members[member]);
     rig.volume.readd(Nanos(rig.now), &theirs, Uuid([77; 16]), MEMBER_BYTES)
 }
@@ -86,22 +86,22 @@ fn an_outdated_foreign_or_separately_started_member_may_not_return() {
     old.generation -= 1;
     let readd_as =
         |rig: &mut Rig, theirs: &Superblock| rig.volume.readd(Nanos(rig.now), theirs, Uuid([77; 16]), MEMBER_BYTES);
-    assert_eq!(readd_as(&mut rig, &old), Err(NoReturn::Older));
+    assert_eq!(readd_as(&mut rig, &old), Err(ReturnRefusal::Older));
     let mut separate = superblock(&left);
     separate.begin_start(99);
-    assert_eq!(readd_as(&mut rig, &separate), Err(NoReturn::WentOn));
+    assert_eq!(readd_as(&mut rig, &separate), Err(ReturnRefusal::StartedSeparately));
     let mut foreign = superblock(&left);
     foreign.array = Uuid([5; 16]);
-    assert_eq!(readd_as(&mut rig, &foreign), Err(NoReturn::Foreign));
+    assert_eq!(readd_as(&mut rig, &foreign), Err(ReturnRefusal::Foreign));
     let other = superblock(&rig.members[3]);
-    assert_eq!(readd_as(&mut rig, &other), Err(NoReturn::NotOut));
+    assert_eq!(readd_as(&mut rig, &other), Err(ReturnRefusal::NotOut));
     // Another disk was in its place meanwhile.
     rig.members[2].fill(0);
     rig.volume.replace(Nanos(rig.now), MemberIndex(2), Uuid([9; 16]), MEMBER_BYTES);
     rig.pump();
     rig.volume.fail(Nanos(rig.now), MemberIndex(2));
     rig.pump();
-    assert_eq!(readd_as(&mut rig, &superblock(&left)), Err(NoReturn::NotOut));
+    assert_eq!(readd_as(&mut rig, &superblock(&left)), Err(ReturnRefusal::NotOut));
     assert_eq!(readd(&mut rig, 2), Ok(()));
 }
 
@@ -138,7 +138,7 @@ fn a_member_with_unfinished_operations_may_not_return_yet() {
     rig.wait(60_000_000_000);
     assert!(matches!(rig.volume.status().members[2].0, MemberState::Failed(_)));
     rig.hangs = None;
-    assert_eq!(readd(&mut rig, 2), Err(NoReturn::Busy));
+    assert_eq!(readd(&mut rig, 2), Err(ReturnRefusal::Busy));
     for id in std::mem::take(&mut rig.held) {
         rig.volume.handle(Nanos(rig.now), MemberOpDone { id, buffer: None, result: Ok(()) });
     }
@@ -151,9 +151,9 @@ fn a_member_with_unfinished_operations_may_not_return_yet() {
 fn a_member_that_knows_of_an_unknown_replacement_was_started_separately() {
     let mut rig = without_member_2(Scheme::Stamp, 10);
     let mut theirs = superblock(&rig.members[2]);
-    let mut takes_back = |theirs: &Superblock| rig.volume.readd(Nanos(rig.now), theirs, Uuid([77; 16]), MEMBER_BYTES);
+    let mut check_return = |theirs: &Superblock| rig.volume.readd(Nanos(rig.now), theirs, Uuid([77; 16]), MEMBER_BYTES);
     (theirs.members[0].uuid, theirs.members[0].term) = (Uuid([88; 16]), theirs.members[0].term + 1);
-    assert_eq!(takes_back(&theirs), Err(NoReturn::WentOn));
+    assert_eq!(check_return(&theirs), Err(ReturnRefusal::StartedSeparately));
 }
 
 #[test]

@@ -6,14 +6,14 @@ use crate::history::values::{all, date, kind, put, second, signed, unsigned};
 use rusqlite::{Connection, Result, Row};
 use scrubjay_watch::counters::{CounterHistory, CounterKind};
 use scrubjay_watch::facts::{DiskFacts, DiskKey};
-use scrubjay_watch::health::DriveWord;
+use scrubjay_watch::health::DriveReport;
 use scrubjay_watch::rows::{DiskRow, WatchRow};
 use std::collections::BTreeMap;
 
 pub fn keep_disk(database: &Connection, row: &DiskRow) -> Result<()> {
     let DiskRow { facts, counters, word, smart_read, unknown_since, service_first, service_last } = row;
     let DiskFacts { key, name, model, serial, bay, controller, media, sectors } = facts;
-    let DriveWord { passed, nvme_warning, spare_low, used, is_self_test_failed } = word;
+    let DriveReport { passed, nvme_warning, spare_low, used, is_self_test_failed } = word;
     // The row that it replaces takes its counters with it.
     put(
         database,
@@ -79,7 +79,7 @@ pub fn load_disks(database: &Connection) -> Result<Vec<WatchRow>> {
         Ok(WatchRow::Disk(Box::new(DiskRow {
             facts,
             counters,
-            word: DriveWord {
+            word: DriveReport {
                 passed: row.get("passed")?,
                 nvme_warning: row.get("nvme_warning")?,
                 spare_low: row.get("spare_low")?,

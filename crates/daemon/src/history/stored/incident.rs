@@ -8,8 +8,18 @@ use scrubjay_watch::incident::{Condition, IncidentKey, IncidentRow};
 use scrubjay_watch::rows::WatchRow;
 
 pub fn keep_incident(database: &Connection, row: &IncidentRow) -> Result<()> {
-    let IncidentRow { key, opened, condition, told, known, known_urgency, less_since, reminders, is_accepted, thread } =
-        row;
+    let IncidentRow {
+        key,
+        opened,
+        condition,
+        last_message,
+        known,
+        known_urgency,
+        less_since,
+        reminders,
+        is_accepted,
+        thread,
+    } = row;
     let IncidentKey { subject, kind } = key;
     let Condition { urgency, amounts, headline, lines, controller } = condition;
     let (sort, subject) = nested::subject(subject);
@@ -26,7 +36,7 @@ pub fn keep_incident(database: &Connection, row: &IncidentRow) -> Result<()> {
             ("headline", headline),
             ("lines", &nested::lines(lines)),
             ("controller", controller),
-            ("told", &second_or_none(*told)),
+            ("told", &second_or_none(*last_message)),
             ("known", &nested::amounts(known)),
             ("known_urgency", &known_urgency.spelled()),
             ("less_since", &second_or_none(*less_since)),
@@ -50,7 +60,7 @@ pub fn load_incidents(database: &Connection) -> Result<Vec<WatchRow>> {
                 lines: nested::lines_of(&row.get::<_, String>("lines")?)?,
                 controller: row.get("controller")?,
             },
-            told: date_or_none(row, "told")?,
+            last_message: date_or_none(row, "told")?,
             known: nested::amounts_of(&row.get::<_, String>("known")?)?,
             known_urgency: kind(row, "known_urgency")?,
             less_since: date_or_none(row, "less_since")?,

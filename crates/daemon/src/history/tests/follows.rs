@@ -91,7 +91,7 @@ fn an_incident_opens_grows_is_accepted_and_ends() {
         history.keep(later(at), &[WatchRow::Incident(Box::new(row.clone()))], &[]).unwrap();
     };
     keep(&mut history, &row);
-    row.told = Some(later(300));
+    row.last_message = Some(later(300));
     keep(&mut history, &row);
     row.condition = incident("ZL2", 8, Urgency::Notice).condition;
     keep(&mut history, &row);

@@ -8,7 +8,7 @@ use scrubjay_watch::channel::ChannelRow;
 use scrubjay_watch::counters::{CounterHistory, CounterKind};
 use scrubjay_watch::facts::{ArrayActivity, ArrayFacts, ArrayMember, DiskFacts, DiskKey, MediaKind, SubjectKey};
 use scrubjay_watch::forecast::{ForecastErrors, IdleWeek, PassForecast};
-use scrubjay_watch::health::DriveWord;
+use scrubjay_watch::health::DriveReport;
 use scrubjay_watch::incident::{
     Condition, IncidentKey, IncidentKind, IncidentRow, IncidentSubject, MessageReason, Urgency,
 };
@@ -48,7 +48,7 @@ pub fn disk(key: &str, name: &str) -> DiskRow {
     DiskRow {
         facts,
         counters: Default::default(),
-        word: DriveWord::default(),
+        word: DriveReport::default(),
         smart_read: UnixSeconds(0),
         unknown_since: UnixSeconds(0),
         service_first: Vec::new(),
@@ -230,7 +230,7 @@ impl Draw {
                 sectors: self.number(),
             },
             counters: self.some(7, Draw::counter).into_iter().collect(),
-            word: DriveWord {
+            word: DriveReport {
                 passed: self.maybe(Draw::flag),
                 nvme_warning: self.number() as u8,
                 spare_low: self.maybe(|draw| draw.number() as u8),
@@ -350,7 +350,7 @@ impl Draw {
                 lines: self.some(9, Draw::text),
                 controller: self.maybe(Draw::text),
             },
-            told: self.maybe(Draw::date),
+            last_message: self.maybe(Draw::date),
             known: self.amounts(),
             known_urgency: self.urgency(),
             less_since: self.maybe(Draw::date),

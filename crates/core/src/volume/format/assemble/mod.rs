@@ -27,13 +27,13 @@ const START_GENERATIONS: u64 = 3;
 
 /// What was read of one member.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Given {
+pub struct GivenMember {
     /// Its name for people: its path.
     pub label: String,
     /// Its size in bytes.
     pub bytes: u64,
     /// Its superblock: [`super::superblock::newest`] of its copies.
-    pub says: Result<Superblock, SuperblockError>,
+    pub superblock: Result<Superblock, SuperblockError>,
 }
 
 /// An array that can be started.
@@ -84,7 +84,7 @@ pub struct Stale {
 /// # Errors
 /// [`AssembleError`]; of several reasons the first in the order of its variants, but a split brain may precede a
 /// contradiction.
-pub fn assemble(given: &[Given]) -> Result<Assembly, AssembleError> {
+pub fn assemble(given: &[GivenMember]) -> Result<Assembly, AssembleError> {
     let members = read(given)?;
     one_array(&members)?;
     no_duplicates(&members)?;
@@ -208,10 +208,10 @@ impl FoundMember<'_> {
     }
 }
 
-fn read(given: &[Given]) -> Result<Vec<FoundMember<'_>>, AssembleError> {
+fn read(given: &[GivenMember]) -> Result<Vec<FoundMember<'_>>, AssembleError> {
     let mut members = Vec::new();
-    for (index, Given { label, bytes, says }) in given.iter().enumerate() {
-        match says {
+    for (index, GivenMember { label, bytes, superblock }) in given.iter().enumerate() {
+        match superblock {
             Ok(superblock) => members.push(FoundMember { index, label, bytes: *bytes, superblock }),
             Err(error) => return Err(AssembleError::Unread { label: label.clone(), error: *error }),
         }
@@ -340,7 +340,7 @@ impl SlotState {
     }
 }
 
-fn too_few(assembly: &Assembly, given: &[Given]) -> AssembleError {
+fn too_few(assembly: &Assembly, given: &[GivenMember]) -> AssembleError {
     let absent = assembly.members.iter().enumerate().map(|(member, state)| (MemberIndex(member), state)).filter_map(
         |(member, state)| match state {
             SlotState::Absent => Some((member, MemberState::Missing)),

@@ -24,20 +24,20 @@ fn fresh(kind: LayoutKind, data: usize, parity: usize, disks: usize, slot: usize
 }
 
 /// The three members of a 2+1 array.
-fn three() -> Vec<Given> {
+fn three() -> Vec<GivenMember> {
     (0..3).map(|slot| given(fresh(LayoutKind::Rotating, 2, 1, 3, slot))).collect()
 }
 
-fn given(superblock: Superblock) -> Given {
-    Given { label: LABELS[superblock.member.get()].to_owned(), bytes: MEMBER_BYTES, says: Ok(superblock) }
+fn given(superblock: Superblock) -> GivenMember {
+    GivenMember { label: LABELS[superblock.member.get()].to_owned(), bytes: MEMBER_BYTES, superblock: Ok(superblock) }
 }
 
 /// Changes a member's superblock.
-fn change(given: &mut Given, edit: impl FnOnce(&mut Superblock)) {
-    edit(given.says.as_mut().expect("a member"));
+fn change(given: &mut GivenMember, edit: impl FnOnce(&mut Superblock)) {
+    edit(given.superblock.as_mut().expect("a member"));
 }
 
-fn error(given: &[Given]) -> String {
+fn error(given: &[GivenMember]) -> String {
     assemble(given).expect_err("no array").to_string()
 }
 
@@ -64,7 +64,7 @@ fn every_subset_is_an_array_or_too_few() {
     ] {
         for set in 0..1u32 << disks {
             let is_present = |slot: usize| set >> (slot % disks) & 1 == 1;
-            let members: Vec<Given> = (0..disks)
+            let members: Vec<GivenMember> = (0..disks)
                 .filter(|&slot| is_present(slot))
                 .map(|slot| given(fresh(kind, data, parity, disks, slot)))
                 .collect();
@@ -97,7 +97,7 @@ fn a_member_without_a_valid_superblock_is_named_in_the_error() {
         (SuperblockError::Damaged, "b is a member of a volume, but all its superblocks are damaged: leave it out"),
         (SuperblockError::Version(7), "b is a member of a volume in format 7; this program knows format 2"),
     ] {
-        members[1].says = Err(cause);
+        members[1].superblock = Err(cause);
         assert!(error(&members).starts_with(message), "{}", error(&members));
     }
     assert_eq!(error(&[]), "no member was given");
@@ -120,7 +120,7 @@ fn the_member_of_another_array_is_named_whichever_comes_first() {
 #[test]
 fn a_member_given_twice_is_refused() {
     let mut members = three();
-    members.push(Given { label: "copy".to_owned(), ..members[1].clone() });
+    members.push(GivenMember { label: "copy".to_owned(), ..members[1].clone() });
     assert_eq!(error(&members), "b and copy are the same member (1), or one is a copy of the other");
 }
 
@@ -285,7 +285,7 @@ impl World {
     /// Starts the array of the members in `present`, then lets the event happen. False if the array does not start.
     fn happen(&mut self, Event { present, action, written }: Event) -> bool {
         let order: Vec<usize> = (0..self.members.len()).filter(|member| present >> member & 1 == 1).collect();
-        let members: Vec<Given> = order.iter().map(|&member| given(self.members[member].clone())).collect();
+        let members: Vec<GivenMember> = order.iter().map(|&member| given(self.members[member].clone())).collect();
         let Ok(assembly) = assemble(&members) else { return false };
         let mut table = assembly.superblock.clone();
         let inside: Vec<usize> =
@@ -395,7 +395,7 @@ fn no_history_takes_an_outdated_member_for_active() {
         worlds = next;
     }
     for world in &worlds {
-        let all: Vec<Given> = world.members.iter().cloned().map(given).collect();
+        let all: Vec<GivenMember> = world.members.iter().cloned().map(given).collect();
         match assemble(&all) {
             Ok(_) | Err(AssembleError::SplitBrain { .. } | AssembleError::TooFew { .. }) => {}
             Err(error) => panic!("{error}: {:?}", world.members),

@@ -72,6 +72,6 @@ fn a_settings_file_can_be_printed_and_setup_without_answers_is_refused() {
     assert!(printed.stdout.contains("#every = \"35d\"\n"), "{printed:?}");
     let setup = run_verb(&bench, &["setup", "--config", "new.toml"]);
     assert_eq!(setup.code, Some(2), "{setup:?}");
-    assert!(setup.stderr.contains("nobody answers"), "{setup:?}");
+    assert!(setup.stderr.contains("there is no terminal"), "{setup:?}");
     assert!(!bench.folder.path().join("new.toml").exists());
 }

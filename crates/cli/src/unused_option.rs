@@ -18,7 +18,7 @@ pub fn check(
 
 /// The refusal in one line.
 pub fn refusal(unused: UnusedParameter) -> Usage {
-    Usage(unused.told("--policy", |parameter| format!("--{}", parameter.name())))
+    Usage(unused.describe("--policy", |parameter| format!("--{}", parameter.name())))
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ const VERDICTS: [(&str, &str, i32, &str); 30] = [
     ("recorded/virtio.json", "unknown", 3, "no SMART"),
     ("recorded/no-permission.json", "unknown", 4, "Run it as root"),
     ("recorded/disk-group-nvme.json", "unknown", 4, "Run it as root"),
-    ("recorded/disk-group-sata.json", "unknown", 3, "the drive did not even say who it is"),
+    ("recorded/disk-group-sata.json", "unknown", 3, "the drive did not even identify itself"),
     ("recorded/absent.json", "missing", 3, "not there any more"),
     ("recorded/sat-on-scsi.json", "asleep", 3, "was not woken"),
     ("altered/standby.json", "asleep", 3, "was not woken"),

@@ -303,7 +303,7 @@ fn from_inside_a_container_no_device_is_rewritten() {
     }
     let ran = Command::new("unshare").args(inside).arg(command.get_program()).args(command.get_args()).output();
     RunResult::new(ran.unwrap())
-        .refused(4, "in a container (a PID namespace of its own) it cannot be seen who else writes");
+        .refused(4, "in a container (a PID namespace of its own) other writers cannot be seen");
 }
 
 #[test]
