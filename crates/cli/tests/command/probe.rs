@@ -302,8 +302,7 @@ fn from_inside_a_container_no_device_is_rewritten() {
         return eprintln!("SKIPPED: no namespace can be made here");
     }
     let ran = Command::new("unshare").args(inside).arg(command.get_program()).args(command.get_args()).output();
-    RunResult::new(ran.unwrap())
-        .refused(4, "in a container (a PID namespace of its own) other writers cannot be seen");
+    RunResult::new(ran.unwrap()).refused(4, "in a container (a PID namespace of its own) other writers cannot be seen");
 }
 
 #[test]

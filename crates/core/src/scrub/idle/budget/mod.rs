@@ -355,9 +355,13 @@ impl IdlePolicy for Budget {
             Some(size) => Decision { size, ..planned },
             None => Decision { not_before: planned.not_before.max(view.now.saturating_add(LOOK_AGAIN)), size },
         };
-        let (quiet, tries) = (self.quiet_from(view.now, seen), self.tries_from(view.now, seen));
+        // Quiet time changes nothing before it can begin.
+        let soonest = view.idle_since.saturating_add(Nanos::from_secs_f64(QUIET_MIN));
+        let may_be_quiet = idle_for > QUIET_MIN || decision.not_before > soonest;
+        let quiet = may_be_quiet.then(|| self.quiet_from(view.now, seen));
+        let tries = self.tries_from(view.now, seen);
         let is_more = |size: &Bytes| decision.not_before > view.now || *size > decision.size;
-        if idle_for > quiet
+        if quiet.is_some_and(|quiet| idle_for > quiet)
             && let Some(size) = self.quiet(view, idle_for, seen).filter(is_more)
         {
             return Decision { not_before: view.now, size };
@@ -369,7 +373,7 @@ impl IdlePolicy for Budget {
             return decision;
         }
         // One nanosecond later, so that the age then exceeds the limit.
-        let exceptions = [Some(quiet), tries];
+        let exceptions = [quiet, tries];
         let exceptions = exceptions.into_iter().flatten().filter(|&from| idle_for <= from);
         let at = |from| view.idle_since.saturating_add(Nanos::from_secs_f64(from)).saturating_add(Nanos(1));
         let earliest = exceptions.map(|from| at(from).max(view.own_finished)).fold(decision.not_before, Nanos::min);
@@ -411,14 +415,13 @@ impl IdlePolicy for Budget {
                 (Some(decision.size), until)
             }
         };
-        let quiet = self.quiet_from(view.now, seen);
-        let until = match until > quiet {
-            true if idle_for <= quiet => quiet,
-            true => {
+        let until = match (until > QUIET_MIN).then(|| self.quiet_from(view.now, seen)) {
+            Some(quiet) if until > quiet && idle_for <= quiet => quiet,
+            Some(quiet) if until > quiet => {
                 let sizes = SIZES.into_iter().map(|size| seen.service.high(size, view.head) / QUIET_SHARE);
                 sizes.filter(|&age| age > idle_for).fold(until, f64::min)
             }
-            false => until,
+            _ => until,
         };
         let until = view.idle_since.saturating_add(Nanos::from_secs_f64(until));
         let completions = seen.service.completions();
