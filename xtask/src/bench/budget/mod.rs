@@ -252,7 +252,7 @@ fn cell(control: &Latencies, with_scrub: &Latencies, scrub: &ScrubRun, offered: 
         1e3 * scrub.mean,
         scrub.rate / 1e6,
         if scrub.is_held_back_by_max { " m" } else { "" },
-        if late > 0 { format!(", **{late}**") } else { String::new() },
+        if late > 0 { format!(", **{late}** (scrub: {:.0} ms)", 1e3 * scrub.max) } else { String::new() },
     )
 }
 
@@ -261,6 +261,11 @@ fn cell(control: &Latencies, with_scrub: &Latencies, scrub: &ScrubRun, offered: 
 struct BudgetSummary {
     requests: usize,
     late: usize,
+    /// Of these, those of runs in which no scrub request delayed an arrival by more than [`GOAL_MAX`], by its own account: the
+    /// client or the disk waited for something else.
+    late_without_cause: usize,
+    /// The load without the scrub, counted once for each goal: requests, and how many of them took that long.
+    control: [usize; 2],
     left_out: usize,
     /// The largest slowdown of a client with [`JUDGED_FROM`] requests or more, as a share of the goal, and where.
     worst: (f64, String),
@@ -278,7 +283,11 @@ impl BudgetSummary {
         scrub: &ScrubRun,
     ) -> Result<()> {
         self.requests += with_scrub.count();
-        self.late += with_scrub.above(control.upper_quantile(0.01) + GOAL_MAX);
+        let late_from = control.upper_quantile(0.01) + GOAL_MAX;
+        let late = with_scrub.above(late_from);
+        self.late += late;
+        self.late_without_cause += if scrub.max <= GOAL_MAX { late } else { 0 };
+        self.control = [self.control[0] + control.count(), self.control[1] + control.above(late_from)];
         self.left_out += with_scrub.left_out;
         let seconds = goal.parse::<f64>().context("a goal in milliseconds")? / 1e3;
         let place = || format!("{load}, {goal} ms");
@@ -295,11 +304,13 @@ impl BudgetSummary {
 
 impl std::fmt::Display for BudgetSummary {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let BudgetSummary { requests, late, left_out, worst, worst_reported } = self;
+        let BudgetSummary { requests, late, late_without_cause, control, left_out, worst, worst_reported } = self;
         write!(
             out,
-            "{requests} requests, {late} lost more than 50 ms, {left_out} left out; from {JUDGED_FROM} requests on "
+            "{requests} requests, {late} lost more than 50 ms, {late_without_cause} of them in runs in which the "
         )?;
+        write!(out, "scrub delayed none by that much (without a scrub {} of {}); ", control[1], control[0])?;
+        write!(out, "{left_out} left out; from {JUDGED_FROM} requests on ")?;
         write!(out, "no client lost more than {:.2} of the goal ({}), ", worst.0, worst.1)?;
         write!(
             out,
