@@ -231,7 +231,7 @@ impl Watch {
         let is_failing = self.channels.values().any(|channel| channel.failing_since.is_some());
         let alerts = match alerts {
             LightColour::Green => None,
-            _ if self.channels.is_empty() => Some("set up a way for alerts: sudo scrubjay setup"),
+            _ if self.channels.is_empty() => Some("set up a channel for alerts: sudo scrubjay setup"),
             _ if is_failing => Some("see why alerts are not accepted: sudo scrubjay alert list"),
             _ => Some("prove that alerts arrive: sudo scrubjay alert test"),
         };

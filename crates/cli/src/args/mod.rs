@@ -61,7 +61,7 @@ pub struct Cli {
 pub enum Verb {
     /// Read every sector of disks while they are idle, inside a latency budget
     Scrub(Box<ScrubArgs>),
-    /// Watch over this machine: read every disk each month, ask drives how they are, send alerts (the daemon)
+    /// Watch over this machine: read every disk each month, read their SMART data, send alerts (the daemon)
     Watch(WatchArgs),
     /// Three questions, a test mail, its code: from nothing to alerts that are proven
     Setup(SetupArgs),

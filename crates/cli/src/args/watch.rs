@@ -58,9 +58,9 @@ Examples:
   scrubjay watch --print-config >config.toml     a file with every key and its default
 
 It reads every sector of every disk within 35 days, while the disk is idle; adds no more than 2 ms to a request of others on hard disks and
-0.2 ms on flash, as a mean; asks drives how they are every 4 hours, without waking them; and tells you what changes.
+0.2 ms on flash, as a mean; reads their SMART data every 4 hours, without waking them; and sends you a message when something changes.
 An empty file of settings is a good one. docs/watch.md says what it decides, docs/alerts.md how it sends.
-SIGHUP reads the settings anew: a file with anything wrong in it is refused as a whole.";
+SIGHUP reads the settings again: a file with anything wrong in it is refused as a whole.";
 
 /// Arguments of `watch`.
 #[derive(Debug, Args)]

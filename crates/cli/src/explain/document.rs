@@ -55,7 +55,7 @@ struct ReasonDocument {
 struct CounterDocument {
     words: &'static str,
     value: u64,
-    /// Is it a counter of the medium, and not of cable or patience?
+    /// Is it a counter of the medium, and not of the cable or of time-outs?
     medium: bool,
 }
 

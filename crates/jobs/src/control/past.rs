@@ -97,7 +97,7 @@ pub struct CounterEntry {
     pub growth: u64,
     /// Since when it has grown; 0: it has not.
     pub since: u64,
-    /// Is it a counter of the medium, and not of cable and patience?
+    /// Is it a counter of the medium, and not of the cable or of time-outs?
     pub is_of_medium: bool,
 }
 

@@ -36,9 +36,9 @@ pub struct Mechanics {
 /// The time that the arm takes over a distance in cylinders.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Seek {
-    /// GivenMember by two functions.
+    /// Given by two functions.
     Curve(SeekCurve),
-    /// GivenMember by measured points (distance, milliseconds), ascending, from a distance of 1 on, with straight lines
+    /// Given by measured points (distance, milliseconds), ascending, from a distance of 1 on, with straight lines
     /// between them. All times are multiplied by `factor`.
     Table {
         /// At least one point.

@@ -68,7 +68,7 @@ fn models(all: &[&DiskEntry]) -> Markup {
     }
     html! {
         table.models aria-label="Models" {
-            thead { tr { th { "Model" } th.number { "Disks" } th { "How they are" } } }
+            thead { tr { th { "Model" } th.number { "Disks" } th { "State" } } }
             tbody {
                 @for (model, states) in &models {
                     tr {
@@ -109,7 +109,7 @@ fn strips(view: &PageView<'_>, all: &[&DiskEntry]) -> Markup {
     html! {
         @if !drawn.is_empty() {
             section aria-labelledby="spread" {
-                h2 #spread { "How they are spread" }
+                h2 #spread { "Spread" }
                 p.soft { "A dot is a disk; what lies far from the others is named." }
                 @for (name, drawn) in &drawn { div.strip { h3 { (name) } div.scroll tabindex="0" role="group" aria-label=(name) { (PreEscaped(drawn)) } } }
             }

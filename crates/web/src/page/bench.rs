@@ -10,10 +10,10 @@ pub fn past(bench: &BenchPast) -> Markup {
     html! {
         @if bench.results.is_empty() { p { "It was not measured yet, or nothing of that was kept." } } @else {
             table.cards.narrow-table aria-label="Results of benchmarks" {
-                thead { tr { th { "Measured" } th.number { "IOPS" } th.number { "Mean latency" } th { "Beside its past" } } }
+                thead { tr { th { "Measured" } th.number { "IOPS" } th.number { "Mean latency" } th { "Compared with before" } } }
                 tbody { @for result in &bench.results { (row(result)) } }
             }
-            p.soft { "Random reads of 4 KiB, one at a time (depth 1); of those that nothing spoke against." }
+            p.soft { "Random reads of 4 KiB, one at a time (depth 1); only measurements that nothing disturbed." }
         }
         @if let Some(trouble) = &bench.trouble { p.stale { "Not all results can be read: " (trouble) } }
     }
@@ -25,7 +25,7 @@ fn row(result: &BenchEntry) -> Markup {
             td data-h="Measured" { (moment(result.at)) }
             td.number data-h="IOPS" { (iops(result.iops)) }
             td.number data-h="Mean latency" { (seconds(result.mean_seconds)) }
-            td data-h="Beside its past" {
+            td data-h="Compared with before" {
                 @match (&result.warnings[..], result.past_median_seconds) {
                     ([], None) => "the first",
                     ([], Some(median)) => { "as before: " (seconds(median)) " (median of " (result.past) ")" }

@@ -76,7 +76,7 @@ pub fn page(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> M
         }
         section aria-labelledby="claim" {
             h2 #claim { "For a warranty claim" }
-            p.soft { "What can be said of it, to be copied. Nothing in it is older than what is shown here." }
+            p.soft { "What is known of it, to be copied. Nothing in it is older than what is shown here." }
             pre.claim #claim-text tabindex="0" role="region" aria-label="Text for a warranty claim" { (claim(view, disk, past)) }
             button.copy hidden data-copy="claim-text" { "Copy" }
         }
@@ -100,7 +100,7 @@ fn reading(view: &PageView<'_>, disk: &DiskEntry) -> Markup {
                 }
             }
             dt { "Now" } dd { (disk_now(disk)) }
-            dt { "Others may lose" } dd { (show_time(Nanos(reading.budget_nanos))) " a request, as a mean" }
+            dt { "Slowdown allowed" } dd { (show_time(Nanos(reading.budget_nanos))) " a request, on average" }
         }
         @if disk.name.is_some() && disk.scrubbed_by.is_none() {
             (actions::scrub_now(view, reading, &disk.key, &disk_called(disk), BackTo::Disk))
@@ -154,7 +154,7 @@ fn smart(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> Mark
     let drive = past.map(|past| &past.drive).filter(|drive| drive.read > 0);
     html! {
         section aria-labelledby="smart" {
-            h2 #smart { "What the drive says" }
+            h2 #smart { "What the drive reports" }
             @match drive {
                 None => { p { "Nothing is known: its SMART data were never read." } }
                 Some(drive) => {
@@ -179,14 +179,14 @@ fn smart(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> Mark
 fn counters(counters: &[CounterEntry]) -> Markup {
     html! {
         table.cards.narrow-table aria-label="Counters" {
-            thead { tr { th { "Counter" } th.number { "Value" } th { "Of late" } th { "Tells of" } } }
+            thead { tr { th { "Counter" } th.number { "Value" } th { "Recently" } th { "Concerns" } } }
             tbody {
                 @for counter in counters {
                     tr {
                         th scope="row" data-h="Counter" { (counter.name) }
                         td.number data-h="Value" { span class=(if tone::is_raised(counter) { "act" } else { "plain" }) { (show_count(counter.value)) } }
-                        td data-h="Of late" { @if counter.growth > 0 { "+" (show_count(counter.growth)) " since " (date(counter.since)) } @else { "no growth" } }
-                        td data-h="Tells of" { (if counter.is_of_medium { "the medium" } else { "cable and patience" }) }
+                        td data-h="Recently" { @if counter.growth > 0 { "+" (show_count(counter.growth)) " since " (date(counter.since)) } @else { "no growth" } }
+                        td data-h="Concerns" { (if counter.is_of_medium { "the medium" } else { "cable and time-outs" }) }
                     }
                 }
             }
@@ -200,12 +200,12 @@ fn passes(passes: &[PassEntry]) -> Markup {
             h2 #passes { "Passes" }
             @if passes.is_empty() { p { "Not one is over yet." } } @else {
                 table.cards.narrow-table aria-label="Finished passes" {
-                    thead { tr { th { "Began" } th { "TuneTimes" } th.number { "Unreadable" } th.number { "Read twice" } th.number { "While read" } } }
+                    thead { tr { th { "Began" } th { "Took" } th.number { "Unreadable" } th.number { "Read twice" } th.number { "While read" } } }
                     tbody {
                         @for pass in passes.iter().take(PASSES) {
                             tr {
                                 td data-h="Began" { (moment(pass.begun)) }
-                                td data-h="TuneTimes" { (span(pass.ended.saturating_sub(pass.begun))) }
+                                td data-h="Took" { (span(pass.ended.saturating_sub(pass.begun))) }
                                 td.number data-h="Unreadable" { span class=(if pass.unreadable > 0 { "act" } else { "plain" }) { (show_count(pass.unreadable)) } }
                                 td.number data-h="Read twice" { (show_count(pass.retries)) }
                                 td.number data-h="While read" { @if pass.bytes_per_second > 0 { (format!("{:.0} MB/s", pass.bytes_per_second as f64 / 1e6)) } @else { "-" } }

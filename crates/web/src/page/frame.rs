@@ -162,8 +162,8 @@ mod tests {
 
     #[test]
     fn a_command_in_a_text_is_marked_as_code() {
-        let shown = with_command("set up a way for alerts: sudo scrubjay setup").into_string();
-        assert_eq!(shown, "set up a way for alerts: <code>sudo scrubjay setup</code>");
+        let shown = with_command("set up a channel for alerts: sudo scrubjay setup").into_string();
+        assert_eq!(shown, "set up a channel for alerts: <code>sudo scrubjay setup</code>");
         assert_eq!(with_command("a <b>: x").into_string(), "a &lt;b&gt;: x");
         assert_eq!([age(0), age(119), age(120), age(7200)], ["0 s", "119 s", "2 min", "2 h"]);
     }

@@ -221,7 +221,7 @@ fn reading(status: &WatchDocument) -> Markup {
                 }
             } @else {
                 table.cards {
-                    thead { tr { th { "What" } th { "Read" } th { "Does" } th { "Others lose, as a mean" } th { "Ends, most likely" } } }
+                    thead { tr { th { "What" } th { "Read" } th { "Doing" } th { "Slowdown of others, on average" } th { "Ends, most likely" } } }
                     tbody { @for (name, reading) in &now { (reading_row(name, reading)) } }
                 }
             }
@@ -246,8 +246,8 @@ fn reading_row(name: &str, reading: &ReadingEntry) -> Markup {
                     " " (format!("{:.0} %", share.floor()))
                 } @else { "-" }
             }
-            td data-h="Does" { (activity) }
-            td data-h="Others lose" {
+            td data-h="Doing" { (activity) }
+            td data-h="Slowdown of others" {
                 @match reading.slowdown_nanos {
                     Some(lost) => { (show_time(Nanos(lost))) " of " (budget) " allowed" }
                     None => { "no other requests were seen; " (budget) " allowed" }
@@ -265,7 +265,7 @@ fn channels(view: &PageView<'_>) -> Markup {
             section aria-labelledby="alerts" {
                 h2 #alerts { "Alerts" }
                 table.cards {
-                    thead { tr { th { "Way" } th { "Proof" } th { "Last accepted" } th { "Last answer" } } }
+                    thead { tr { th { "Channel" } th { "Proof" } th { "Last accepted" } th { "Last answer" } } }
                     tbody { @for channel in &status.channels { (channel_row(channel, status.time)) } }
                 }
             }
@@ -277,7 +277,7 @@ fn channel_row(channel: &ChannelEntry, now: u64) -> Markup {
     let is_failing = channel.failing_since.is_some();
     html! {
         tr {
-            th scope="row" data-h="Way" { (channel.name) }
+            th scope="row" data-h="Channel" { (channel.name) }
             td data-h="Proof" { (channel.proof) }
             td data-h="Last accepted" { (ago(now, channel.delivered)) }
             td data-h="Last answer" {
@@ -299,7 +299,7 @@ fn rest(status: &WatchDocument) -> Markup {
                 h2 #rest { "Also" }
                 ul.plain {
                     @for line in &lines { li { (with_command(line)) } }
-                    @for other in &status.others { li { "Somebody else scrubs here: " (other) } }
+                    @for other in &status.others { li { "Another scrubber runs here: " (other) } }
                 }
             }
         }

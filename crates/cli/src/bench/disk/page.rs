@@ -141,7 +141,7 @@ fn distribution(outcome: &BenchOutcome, random: &[&StepFigures]) -> Exhibit {
         title: "How latencies are distributed".to_owned(),
         caption:
             "The share of requests that took no longer. A step far to the left is a cache; a long tail to the right is \
-                  retries, or somebody else."
+                  retries, or other requests."
                 .to_owned(),
         x: Axis::log("latency (ms)"),
         y: Axis::from_zero("share of requests (%)"),
