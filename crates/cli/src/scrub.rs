@@ -247,9 +247,7 @@ fn hint(error: &SessionError) -> &'static str {
         SessionError::Verifier { source, .. } if source.to_string().contains("use the verifier read") => {
             " (--verify read)"
         }
-        SessionError::Verifier {
-            source: verify::VerifierError::Served(_) | verify::VerifierError::Checked(_), ..
-        } => " (--verify auto)",
+        SessionError::Verifier { source: verify::VerifierError::OwnMeans(..), .. } => " (--verify auto)",
         _ => "",
     }
 }

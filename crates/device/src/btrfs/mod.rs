@@ -412,7 +412,7 @@ impl Subject for BtrfsPool {
 
     fn open_verifier(&self, kind: VerifierKind, _policy: &PolicyConfig) -> Result<OpenedVerifier, VerifierError> {
         if !matches!(kind, VerifierKind::Auto | VerifierKind::Read) {
-            return Err(VerifierError::Checked(kind));
+            return Err(VerifierError::OwnMeans(kind, "a btrfs"));
         }
         let start = || PoolVerifier::start(self.fs.try_clone()?, self.setup()?);
         let verifier = Box::new(start().map_err(VerifierError::Handle)?);
@@ -425,7 +425,13 @@ impl Subject for BtrfsPool {
                      is given to btrfs's own scrub, as are chunks of RAID-5 and RAID-6: mostly 1 GiB without a pause"
                 .to_owned(),
         };
-        Ok(OpenedVerifier { verifier, name: "btrfs", engine: "direct reads and BTRFS_IOC_SCRUB", depth: 1, note })
+        Ok(OpenedVerifier {
+            verifier,
+            name: "btrfs",
+            engine: "direct reads and BTRFS_IOC_SCRUB",
+            depth: 1,
+            note: Some(note),
+        })
     }
 
     fn open_detector(&self, wish: Option<DetectorKind>) -> OpenedDetector {

@@ -202,7 +202,7 @@ impl Subject for MdArray {
         _policy: &PolicyConfig,
     ) -> Result<verify::OpenedVerifier, VerifierError> {
         if !matches!(kind, verify::VerifierKind::Auto | verify::VerifierKind::Read) {
-            return Err(VerifierError::Checked(kind));
+            return Err(VerifierError::OwnMeans(kind, "an array"));
         }
         let knobs = Box::new(MdFolder::new(&self.node.folder().join("md")));
         let key = self.id.key();
@@ -221,7 +221,13 @@ impl Subject for MdArray {
             self.geometry.level.name(),
             self.geometry.members.len()
         );
-        Ok(verify::OpenedVerifier { verifier: Box::new(verifier), name: "md", engine: "sync_action", depth: 1, note })
+        Ok(verify::OpenedVerifier {
+            verifier: Box::new(verifier),
+            name: "md",
+            engine: "sync_action",
+            depth: 1,
+            note: Some(note),
+        })
     }
 
     /// A detector of disks, at the array: md's own reads go to its members, and are not seen there.

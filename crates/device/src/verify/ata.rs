@@ -6,7 +6,7 @@
 use super::blocking::{Blocking, RangeEnded, VerifyNow};
 use super::blocks::Blocks;
 use super::scsi::{TIMEOUT, is_refusal};
-use super::{OpenedVerifier, VerifierError, VerifierKind, VerifierSetup};
+use super::{OpenedVerifier, UNPROVEN, VerifierError, VerifierKind, VerifierSetup};
 use crate::sg::{self, AtaStatus, SgDevice, SgReply, Transport};
 use scrubjay_core::scrub::verdict::{Cause, Sense, VerifyOutcome};
 use scrubjay_core::units::SectorRange;
@@ -32,8 +32,14 @@ const UNC: u8 = 1 << 6;
 pub(super) fn open(setup: VerifierSetup) -> Result<OpenedVerifier, VerifierError> {
     let blocks = Blocks::of(VerifierKind::Ata, &setup)?;
     let ata = Ata::probe(SgDevice::new(setup.file, TIMEOUT), blocks)?;
-    let note = format!("{COMMAND}: clean is the drive's word; drives may give it from their cache");
-    Ok(OpenedVerifier { verifier: Box::new(Blocking::new(ata)), name: "ata", engine: "SG_IO", depth: 1, note })
+    let note = format!("{COMMAND}: clean is the drive's word; drives may give it from their cache: {UNPROVEN}");
+    Ok(OpenedVerifier {
+        verifier: Box::new(Blocking::new(ata)),
+        name: "ata",
+        engine: "SG_IO",
+        depth: 1,
+        note: Some(note),
+    })
 }
 
 /// A disk that accepts the command.

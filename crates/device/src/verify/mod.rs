@@ -151,6 +151,9 @@ pub struct VerifierSetup {
 /// down, and eight keep any single disk busy with requests of the sizes that scrubs use.
 pub const DEPTH_MAX: u8 = 8;
 
+/// What the note of a pass-through command ends with.
+const UNPROVEN: &str = "the medium was not seen to be read";
+
 /// The largest single request. A choice: four times the largest request of Amvrosiadis et al. (DSN 2012, table III: 4 MiB),
 /// and 128 MiB of memory at the greatest depth.
 pub const REQUEST_MAX: Bytes = Bytes::mib(16);
@@ -159,15 +162,15 @@ pub const REQUEST_MAX: Bytes = Bytes::mib(16);
 pub struct OpenedVerifier {
     /// The verifier.
     pub verifier: Box<dyn Verifier>,
-    /// Its name: `read`, `scsi`, `ata`, `nvme`, `volume`, `btrfs` or `md`; never `auto`.
+    /// Its name: that of a [`VerifierKind`] except `auto`, or of the subject that is verified by its own means, such as `md`.
     pub name: &'static str,
-    /// The interface to the disk: `io_uring`, `pread`, `SG_IO`, `NVME_IOCTL_IO_CMD`, a volume's `control socket`, or md's
-    /// `sync_action`.
+    /// The interface to the disk, such as `io_uring`, `SG_IO` or md's `sync_action`.
     pub engine: &'static str,
     /// Verifications that it works on at a time: 1 if it blocks.
     pub depth: u8,
-    /// One line for the report: what a clean outcome rests on, and why a better engine is not used.
-    pub note: String,
+    /// One line for the report, if a clean outcome rests on something other than reads in the best way known: what it rests
+    /// on, and why.
+    pub note: Option<String>,
 }
 
 /// Why this verifier does not work on this target. Each message states what to do.
@@ -176,12 +179,9 @@ pub enum VerifierError {
     /// A pass-through command needs a disk.
     #[error("the verifier {0} needs a disk, and this is a file: use the verifier read")]
     NotADisk(VerifierKind),
-    /// A volume is verified by its server.
-    #[error("the verifier {0} needs a disk, and this is a volume: use the verifier auto")]
-    Served(VerifierKind),
-    /// An array or a file system is checked by its own means.
-    #[error("the verifier {0} needs a disk, and this is an array or a btrfs: use the verifier auto")]
-    Checked(VerifierKind),
+    /// A volume, an array or a file system is verified by its own means. Named with its article.
+    #[error("the verifier {0} needs a disk, and this is {1}: use the verifier auto")]
+    OwnMeans(VerifierKind, &'static str),
     /// The device mapper passes pass-through commands to the disk below without translating their addresses.
     #[error(
         "the verifier {0} would verify other sectors below the device mapper: name the disk itself, or use the verifier read"

@@ -10,7 +10,7 @@
 use super::blocking::{Blocking, RangeEnded, VerifyNow};
 use super::blocks::Blocks;
 use super::pread::Pread;
-use super::{OpenedVerifier, VerifierError, VerifierKind, VerifierSetup};
+use super::{OpenedVerifier, UNPROVEN, VerifierError, VerifierKind, VerifierSetup};
 use crate::buffer::PageBuffer;
 use crate::sg;
 use scrubjay_core::scrub::verdict::{Cause, VerifyOutcome};
@@ -53,11 +53,11 @@ pub(super) fn open(setup: VerifierSetup) -> Result<OpenedVerifier, VerifierError
         outcome => return Err(VerifierError::Trial { command: "NVMe Verify", outcome }),
     }
     let note = format!(
-        "NVMe Verify, at most {} a command: clean is the controller's word; an Internal Error is checked by a read",
+        "NVMe Verify, at most {} a command: clean is the controller's word; an Internal Error is checked by a read: {UNPROVEN}",
         Bytes(blocks_max * logical_block.0)
     );
     let verifier = Box::new(Blocking::new(nvme));
-    Ok(OpenedVerifier { verifier, name: "nvme", engine: "NVME_IOCTL_IO_CMD", depth: 1, note })
+    Ok(OpenedVerifier { verifier, name: "nvme", engine: "NVME_IOCTL_IO_CMD", depth: 1, note: Some(note) })
 }
 
 /// A receiver of Verify commands: a namespace, or a model of one in a test.

@@ -16,19 +16,18 @@ pub(super) fn open(setup: VerifierSetup) -> Result<OpenedVerifier, VerifierError
 /// Opens the reader with the result of the attempt to create a ring.
 fn open_with(setup: VerifierSetup, ring: io::Result<io_uring::IoUring>) -> OpenedVerifier {
     let VerifierSetup { file, logical_block, depth, request_max, .. } = setup;
-    let method = if bypasses_page_cache(&file) {
-        "direct reads"
-    } else {
-        "reads through the page cache, which may answer in place of the disk"
-    };
     let (verifier, engine, depth, note): (Box<dyn Verifier>, _, _, _) = match ring {
         Ok(uring) => {
             let ring = ReadRing::new(uring, file, depth, request_max);
-            (Box::new(ring), "io_uring", depth, format!("{method}, {depth} at a time"))
+            (Box::new(ring), "io_uring", depth, None)
         }
         Err(error) => {
+            let method = match bypasses_page_cache(&file) {
+                true => "direct reads",
+                false => "reads through the page cache, which may answer in place of the disk",
+            };
             let pread = Blocking::new(Pread::new(file, logical_block, request_max));
-            (Box::new(pread), "pread", 1, format!("{method}, one at a time: io_uring is refused ({error})"))
+            (Box::new(pread), "pread", 1, Some(format!("{method}, one at a time: io_uring is refused ({error})")))
         }
     };
     OpenedVerifier { verifier, name: "read", engine, depth, note }
@@ -71,7 +70,7 @@ mod tests {
     fn engines(depth: u8, request_max: Bytes) -> Vec<OpenedVerifier> {
         let refused = open_with(setup(depth, request_max), Err(io::Error::from_raw_os_error(libc::EPERM)));
         assert_eq!((refused.engine, refused.depth), ("pread", 1));
-        assert!(refused.note.contains("io_uring is refused"), "{}", refused.note);
+        assert!(refused.note.as_ref().is_some_and(|note| note.contains("io_uring is refused")));
         vec![open(setup(depth, request_max)).unwrap(), refused]
     }
 

@@ -5,7 +5,7 @@
 
 use super::blocking::{Blocking, RangeEnded, VerifyNow};
 use super::blocks::Blocks;
-use super::{OpenedVerifier, VerifierError, VerifierKind, VerifierSetup};
+use super::{OpenedVerifier, UNPROVEN, VerifierError, VerifierKind, VerifierSetup};
 use crate::sg::{self, SgDevice, Transport};
 use scrubjay_core::scrub::verdict::{Cause, Sense, VerifyOutcome};
 use scrubjay_core::units::{Nanos, SectorRange};
@@ -34,11 +34,17 @@ pub(super) fn open(setup: VerifierSetup) -> Result<OpenedVerifier, VerifierError
     let blocks = Blocks::of(VerifierKind::Scsi, &setup)?;
     let scsi = Scsi::probe(SgDevice::new(setup.file, TIMEOUT), blocks)?;
     let note = format!(
-        "VERIFY({}){}: clean is the drive's word; emulated disks and bridges give it without reading",
+        "VERIFY({}){}: clean is the drive's word; emulated disks and bridges give it without reading: {UNPROVEN}",
         if scsi.form.long { 16 } else { 10 },
         if scsi.form.dpo { "" } else { " without DPO" }
     );
-    Ok(OpenedVerifier { verifier: Box::new(Blocking::new(scsi)), name: "scsi", engine: "SG_IO", depth: 1, note })
+    Ok(OpenedVerifier {
+        verifier: Box::new(Blocking::new(scsi)),
+        name: "scsi",
+        engine: "SG_IO",
+        depth: 1,
+        note: Some(note),
+    })
 }
 
 /// One form of VERIFY.

@@ -124,7 +124,7 @@ impl Subject for Remote {
         _policy: &PolicyConfig,
     ) -> Result<verify::OpenedVerifier, VerifierError> {
         if !matches!(kind, verify::VerifierKind::Auto | verify::VerifierKind::Read) {
-            return Err(VerifierError::Served(kind));
+            return Err(VerifierError::OwnMeans(kind, "a volume"));
         }
         let client = ControlClient::connect(&self.socket).map_err(|error| VerifierError::Handle(error.into()))?;
         let verifier = verifier::ServedVerifier::new(client, self.block().sectors(), self.findings());
@@ -140,7 +140,7 @@ impl Subject for Remote {
             name: "volume",
             engine: "control socket",
             depth: 1,
-            note,
+            note: Some(note),
         })
     }
 
