@@ -90,8 +90,10 @@ struct SessionReport {
 impl SessionReport {
     fn new(report: &ScrubReport, logs: &TargetLogs) -> SessionReport {
         let pool = logs.pool.as_ref().map(PoolOutcome::new);
-        let found = logs.findings.as_ref().map(|findings| findings.all()).unwrap_or_default();
-        let unrepaired = rows_unrepaired(report.corrected, pool.as_ref(), found.iter());
+        let feed = logs.findings.as_ref();
+        let found = feed.map(|findings| findings.all()).unwrap_or_default();
+        let is_read_only = feed.is_some_and(|findings| findings.is_read_only());
+        let unrepaired = rows_unrepaired(report.corrected, pool.as_ref(), is_read_only, found.iter());
         SessionReport { report: report.clone(), unrepaired: unrepaired.min(report.corrected) }
     }
 }

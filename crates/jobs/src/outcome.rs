@@ -123,7 +123,8 @@ impl TargetOutcome {
 
     /// How many rows (of a btrfs: blocks) are known to be still wrong on their members.
     pub fn rows_unrepaired(&self) -> u64 {
-        rows_unrepaired(self.ended.report.corrected, self.pool.as_ref(), self.found.iter().flatten())
+        let is_read_only = self.volume.as_ref().is_some_and(|volume| volume.read_only);
+        rows_unrepaired(self.ended.report.corrected, self.pool.as_ref(), is_read_only, self.found.iter().flatten())
     }
 
     /// Rows that could not be repaired.
@@ -255,15 +256,20 @@ impl TargetOutcome {
 }
 
 /// How many rows (of a btrfs: blocks) of a pass are still wrong on their members, if it counts `corrected` as wrong for which
-/// readers get the right contents. Of a volume `found` says so, each row counted once.
+/// readers get the right contents. A volume's findings of this run name them, each row counted once; if it is served for
+/// reading only, all are.
 pub fn rows_unrepaired<'a>(
     corrected: u64,
     pool: Option<&PoolOutcome>,
+    is_volume_read_only: bool,
     found: impl Iterator<Item = &'a Finding>,
 ) -> u64 {
     match pool {
-        // Nothing was repaired, in earlier runs of this pass either.
+        // Nothing was repaired, in earlier runs of this pass either, of which the findings are not known.
         Some(pool) if pool.facts.is_read_only => corrected,
+        None if is_volume_read_only => {
+            corrected.saturating_sub(found.filter(|finding| finding.end == Resolution::Transient).count() as u64)
+        }
         Some(pool) => pool.found.unrepaired.min(corrected),
         None => {
             let unrepaired = found.filter(|finding| finding.end == Resolution::Reconstructed);

@@ -94,6 +94,9 @@ fn print(status: &commands::Status, out: &mut impl Write) -> Result<()> {
     if let Some(device) = &status.device {
         print_line(out, format_args!("  block device {device}"))?;
     }
+    if status.read_only {
+        writeln!(out, "  served for reading only: nothing is repaired")?;
+    }
     let share = 100.0 * status.stripes_written as f64 / status.stripes.max(1) as f64;
     let times = |count: u64| if count == 1 { "once".to_owned() } else { format!("{count} times") };
     let findings = if status.findings == 0 { "nothing".to_owned() } else { times(status.findings) };
@@ -406,6 +409,7 @@ mod tests {
             findings: 1,
             events: 1,
             lost: 1,
+            read_only: false,
             members: vec![member],
         };
         let mut out = Vec::new();

@@ -97,6 +97,18 @@ fn rows_of_a_read_only_volume_are_not_reported_as_repaired() {
     }
     let text = served.run(&FAST[..4]);
     assert!(text.stdout.starts_with("photos: one row is WRONG and NOT REPAIRED"), "{text:?}");
+
+    // The findings of a run that was killed are gone with it; that nothing was repaired is known nevertheless.
+    served.damage(3, &["d"]);
+    let mut child = served.start_slow_scrub();
+    kill(&child, "-KILL");
+    child.wait().unwrap();
+    let ran = served.run(&FAST);
+    let found = ran.target();
+    assert_eq!(
+        (&found["resumed"], &found["rows_repaired"], &found["rows_unrepaired"]),
+        (&json!(true), &json!(0), &json!(2))
+    );
 }
 
 #[test]

@@ -12,6 +12,7 @@ const KEPT_MAX: usize = 10_000;
 #[derive(Clone, Debug)]
 pub struct FindingsFeed {
     socket: PathBuf,
+    is_read_only: bool,
     inner: Arc<Mutex<Inner>>,
 }
 
@@ -22,9 +23,15 @@ struct Inner {
 }
 
 impl FindingsFeed {
-    /// Starts with the event of the number `next`.
-    pub(super) fn new(socket: &Path, next: u64) -> FindingsFeed {
-        FindingsFeed { socket: socket.to_owned(), inner: Arc::new(Mutex::new(Inner { next, findings: Vec::new() })) }
+    /// Starts with the event of the number `next`, of a volume that may be served for reading only.
+    pub(super) fn new(socket: &Path, next: u64, is_read_only: bool) -> FindingsFeed {
+        let inner = Arc::new(Mutex::new(Inner { next, findings: Vec::new() }));
+        FindingsFeed { socket: socket.to_owned(), is_read_only, inner }
+    }
+
+    /// Was the volume served for reading only at the beginning? Then nothing that is found is repaired.
+    pub fn is_read_only(&self) -> bool {
+        self.is_read_only
     }
 
     /// Fetches new events from the server, and keeps the findings among them.

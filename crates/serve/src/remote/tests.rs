@@ -71,6 +71,7 @@ fn status(state: VolumeCondition) -> Option<CommandAnswer> {
         findings: 7,
         events: 7,
         lost: 0,
+        read_only: false,
         members: Vec::new(),
     };
     Some(CommandAnswer::Status(Box::new(status)))
@@ -96,7 +97,11 @@ fn answer(command: &VolumeCommand) -> Option<CommandAnswer> {
 fn verifier(folder: &Path) -> (ServedVerifier, SentCommands) {
     let (socket, commands) = serve(folder, answer);
     (
-        ServedVerifier::new(ControlClient::connect(&socket).unwrap(), CHUNK_SECTORS, FindingsFeed::new(&socket, 7)),
+        ServedVerifier::new(
+            ControlClient::connect(&socket).unwrap(),
+            CHUNK_SECTORS,
+            FindingsFeed::new(&socket, 7, false),
+        ),
         commands,
     )
 }

@@ -116,6 +116,9 @@ pub struct Status {
     /// Findings in which something was lost (count); it may have been written again since.
     #[serde(default)]
     pub lost: u64,
+    /// Is it served for reading only? Then nothing is repaired on its members.
+    #[serde(default)]
+    pub read_only: bool,
     /// Its members, by member index.
     pub members: Vec<MemberStatus>,
 }

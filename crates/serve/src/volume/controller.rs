@@ -129,6 +129,7 @@ impl VolumeController {
             findings: self.finding_count,
             events: self.events.next(),
             lost: self.lost_count,
+            read_only: self.volume.is_read_only(),
             members: members.collect(),
         }
     }

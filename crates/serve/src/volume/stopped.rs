@@ -96,6 +96,7 @@ mod tests {
             findings,
             events: 0,
             lost: 0,
+            read_only: false,
             members: members.map(member).to_vec(),
         }
     }
