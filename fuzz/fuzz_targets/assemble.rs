@@ -6,7 +6,7 @@ use scrubjay_core::index::MemberIndex;
 use scrubjay_core::layout::Shape;
 use scrubjay_core::layout::{Layout, LayoutKind};
 use scrubjay_core::units::UnixSeconds;
-use scrubjay_core::volume::format::assemble::{Assembly, Given, assemble};
+use scrubjay_core::volume::format::assemble::{Assembly, GivenMember, assemble};
 use scrubjay_core::volume::format::geometry::{ArrayParameters, Geometry};
 use scrubjay_core::volume::format::superblock::{
     FailureReason, Features, MemberRecord, MemberState, Superblock, SuperblockError,
@@ -21,7 +21,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let mut from = data.iter().copied();
     let mut byte = || from.next().unwrap_or(0);
     let count = usize::from(byte()) % MEMBERS_MAX;
-    let given: Vec<Given> = (0..count).map(|index| member(index, &mut byte)).collect();
+    let given: Vec<GivenMember> = (0..count).map(|index| member(index, &mut byte)).collect();
     match assemble(&given) {
         Ok(assembly) => check(&given, &assembly),
         Err(error) => assert!(!error.to_string().is_empty() && !error.to_string().contains('\n')),
@@ -29,7 +29,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
 });
 
 /// A member with a superblock made of the bytes; zeros make it one of a new 2+1 volume.
-fn member(index: usize, byte: &mut impl FnMut() -> u8) -> Given {
+fn member(index: usize, byte: &mut impl FnMut() -> u8) -> GivenMember {
     let (kind, data, parity, disks) = match byte() % 8 {
         6 => (LayoutKind::Raid1, 1, 1, 4),
         7 => (LayoutKind::Rotating, 3, 2, 5),
@@ -50,7 +50,7 @@ fn member(index: usize, byte: &mut impl FnMut() -> u8) -> Given {
         left: u64::from(byte() % 4),
     };
     let members: Vec<MemberRecord> = (0..disks).map(|slot| record(slot, byte)).collect();
-    let says = Superblock {
+    let superblock = Superblock {
         array: Uuid([byte() / 200; 16]),
         name: String::new(),
         created: UnixSeconds(u64::from(byte() / 250)),
@@ -65,28 +65,28 @@ fn member(index: usize, byte: &mut impl FnMut() -> u8) -> Given {
         member: MemberIndex((index + usize::from(byte())) % disks),
         members,
     };
-    let says = match byte() {
+    let superblock = match byte() {
         253 => Err(SuperblockError::Foreign),
         254 => Err(SuperblockError::Damaged),
         255 => Err(SuperblockError::Version(9)),
-        _ => Ok(says),
+        _ => Ok(superblock),
     };
-    Given { label: format!("m{index}"), bytes: MEMBER_BYTES - 4096 * u64::from(byte() / 250), says }
+    GivenMember { label: format!("m{index}"), bytes: MEMBER_BYTES - 4096 * u64::from(byte() / 250), superblock }
 }
 
-fn check(given: &[Given], assembly: &Assembly) {
-    let says = |index: usize| given[index].says.as_ref().expect("all can be read, or there is no volume");
+fn check(given: &[GivenMember], assembly: &Assembly) {
+    let superblock = |index: usize| given[index].superblock.as_ref().expect("all can be read, or there is no volume");
     let inside: Vec<usize> = assembly.members.iter().filter_map(|slot| slot.given()).collect();
     let mut all: Vec<usize> = inside.iter().copied().chain(assembly.stale.iter().map(|stale| stale.given)).collect();
     all.sort_unstable();
     assert_eq!(all, (0..given.len()).collect::<Vec<_>>(), "each is in or left out, once");
     for (slot, state) in assembly.members.iter().enumerate() {
         let Some(member) = state.given() else { continue };
-        let own = says(member).own();
-        assert_eq!((says(member).member.get(), says(member).geometry), (slot, assembly.superblock.geometry));
+        let own = superblock(member).own();
+        assert_eq!((superblock(member).member.get(), superblock(member).geometry), (slot, assembly.superblock.geometry));
         assert_eq!(assembly.superblock.members[slot].uuid, own.uuid);
         assert!(given[member].bytes >= assembly.superblock.geometry.member_bytes);
-        for other in (0..given.len()).map(says) {
+        for other in (0..given.len()).map(superblock) {
             let record = &other.members[slot];
             let is_out = matches!(record.state, MemberState::Missing | MemberState::Failed(_));
             assert!(record.uuid != own.uuid || !is_out, "somebody knows that it is out");
