@@ -3,7 +3,7 @@
 use scrubjay_core::scrub::ScrubState;
 use scrubjay_core::units::Bytes;
 use scrubjay_device::btrfs::{BadEnd, BadKind, BadPlace, ScrubCounts};
-use scrubjay_jobs::outcome::TargetOutcome;
+use scrubjay_jobs::outcome::{OutcomeKind, TargetOutcome};
 use scrubjay_jobs::pool::PoolOutcome;
 use scrubjay_jobs::quantity::show_count;
 
@@ -17,8 +17,8 @@ const ADVICE_LOST: &str =
 const ADVICE_UNREPAIRED: &str = "what was not repaired has a right copy: scrub without --read-only, on a writable mount; \
                                  if it stays so, replace the device";
 
-/// The first line of the result.
-pub fn headline(outcome: &TargetOutcome, pool: &PoolOutcome) -> String {
+/// The first line of the result. `transient`: errors that did not come again, with a semicolon behind.
+pub fn headline(outcome: &TargetOutcome, pool: &PoolOutcome, transient: &str) -> String {
     let report = &outcome.ended.report;
     let (block, allocated) = (outcome.facts.block, pool.facts.allocated);
     let mut wrong = String::new();
@@ -35,9 +35,10 @@ pub fn headline(outcome: &TargetOutcome, pool: &PoolOutcome) -> String {
             wrong += &format!("{} WRONG, {end}; ", blocks(count));
         }
     }
+    wrong += transient;
     let all = format!("all that btrfs has allocated ({allocated} of {}) verified", report.bytes);
     match report.state {
-        ScrubState::Complete if wrong.is_empty() => format!("clean: {all}"),
+        ScrubState::Complete if outcome.kind() == OutcomeKind::Clean => format!("clean: {all}"),
         ScrubState::Complete if lost > 0 => format!("{wrong}all the rest of {allocated} of {} verified", report.bytes),
         ScrubState::Complete => format!("{wrong}{all}"),
         ScrubState::Running if outcome.ended.is_saved => format!(

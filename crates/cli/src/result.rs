@@ -9,7 +9,7 @@ use scrubjay_core::scrub::verdict::Cause;
 use scrubjay_core::stats::DurationHistogram;
 use scrubjay_core::units::{Bytes, Nanos, SectorRange};
 use scrubjay_core::volume::finding::Resolution;
-use scrubjay_jobs::outcome::TargetOutcome;
+use scrubjay_jobs::outcome::{OutcomeKind, TargetOutcome};
 use scrubjay_jobs::quantity::{show_count, show_time};
 use scrubjay_jobs::sector;
 use std::fs;
@@ -197,13 +197,29 @@ fn unrepaired(outcome: &TargetOutcome) -> String {
     )
 }
 
+/// Errors that did not come again, with a semicolon behind: rows of a volume, and requests of which every sector could be
+/// read. A pass with such errors is not clean.
+fn transient(outcome: &TargetOutcome) -> String {
+    let rows = match outcome.transient().count() as u64 {
+        0 => String::new(),
+        1 => "one row was WRONG ONCE, and right when read again; ".to_owned(),
+        count => format!("{} rows were WRONG ONCE, and right when read again; ", show_count(count)),
+    };
+    let requests = match outcome.ended.report.transient_errors {
+        0 => String::new(),
+        1 => "one request FAILED ONCE; ".to_owned(),
+        count => format!("{} requests FAILED ONCE; ", show_count(count)),
+    };
+    rows + &requests
+}
+
 fn stripes(count: u64) -> String {
     if count == 1 { "one stripe".to_owned() } else { format!("{} stripes", show_count(count)) }
 }
 
 fn headline(outcome: &TargetOutcome) -> String {
     if let Some(pool) = &outcome.pool {
-        return pool::headline(outcome, pool);
+        return pool::headline(outcome, pool, &transient(outcome));
     }
     let report = &outcome.ended.report;
     let verified = format!("{} of {} verified", report.bytes_verified, report.bytes);
@@ -212,7 +228,7 @@ fn headline(outcome: &TargetOutcome) -> String {
         1 => "one row WRONG, rebuilt from the others; ".to_owned(),
         count => format!("{} rows WRONG, rebuilt from the others; ", show_count(count)),
     };
-    let wrong = unrepaired(outcome) + &wrong;
+    let wrong = unrepaired(outcome) + &wrong + &transient(outcome);
     // Rows on a member that is out were not verified, and have no redundancy left.
     let wrong = match outcome.reduced() {
         Some(state) => {
@@ -222,7 +238,7 @@ fn headline(outcome: &TargetOutcome) -> String {
         None => wrong,
     };
     match report.state {
-        ScrubState::Complete if report.unreadable.is_empty() && wrong.is_empty() => {
+        ScrubState::Complete if outcome.kind() == OutcomeKind::Clean => {
             format!("clean: all of {} verified", report.bytes)
         }
         ScrubState::Complete if report.unreadable.is_empty() && outcome.reduced().is_some() => {
@@ -266,7 +282,7 @@ fn array_findings(outcome: &TargetOutcome) -> String {
 
 fn found_so_far(outcome: &TargetOutcome) -> String {
     let sectors = outcome.ended.report.unreadable_sectors();
-    let rows = outcome.rows_repaired() + outcome.rows_unrepaired();
+    let rows = outcome.rows_repaired() + outcome.rows_unrepaired() + outcome.transient().count() as u64;
     let unreadable = match sectors {
         0 => String::new(),
         count if outcome.found.is_some() => {
@@ -356,6 +372,18 @@ fn verdict(goal: Goal, requests: u64, slowdown: &Slowdown, events_lost: u64) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use scrubjay_core::scrub::coverage::Coverage;
+    use scrubjay_core::scrub::idle::{IntervalAdapter, Waiting};
+    use scrubjay_core::scrub::machine::{Event, Machine, Op};
+    use scrubjay_core::scrub::tour::{Grid, OrderKind};
+    use scrubjay_core::scrub::verdict::VerifyOutcome;
+    use scrubjay_core::scrub::{Config, Pass, Scrub};
+    use scrubjay_core::units::UnixSeconds;
+    use scrubjay_core::volume::finding::CorruptionKind;
+    use scrubjay_device::detector::DetectorKind;
+    use scrubjay_device::session::{SessionEnded, SessionInfo};
+    use scrubjay_jobs::target::TargetLogs;
+    use scrubjay_serve::volume::commands::Finding;
 
     #[test]
     fn the_verdict_claims_no_more_than_was_measured() {
@@ -383,5 +411,75 @@ mod tests {
         let p99 = |millis| verdict(goal.p99(Some(Nanos::from_millis(millis))), 500, &late, 0);
         assert_eq!(p99(9), ": the budget of 1 ms, 9 ms for 99 of 100 and 50 ms was kept");
         assert!(p99(5).ends_with("was NOT kept: 6 of them lost more than the second"), "{}", p99(5));
+    }
+
+    /// The outcome of a pass over one region: every verification ended as `end` says.
+    fn outcome(end: VerifyOutcome) -> TargetOutcome {
+        let grid = Grid::new(Bytes::mib(1).sectors(), Bytes::mib(1).sectors(), Bytes::mib(1).sectors());
+        let (range, today) = (grid.disk(), UnixSeconds(1));
+        let config = Config { range, granule: 1, depth: 1, held_max: None, started: Nanos::ZERO, today };
+        let policy = Box::new(IntervalAdapter::new(Waiting { wait: Nanos::ZERO, size: Bytes::mib(1) }));
+        let order = OrderKind::SEQUENTIAL.order(&[]);
+        let mut scrub = Scrub::new(config, order, policy, Coverage::new(grid), Pass::default());
+        let mut now = Nanos::from_secs(1);
+        while let Some(Op::Verify { id, .. }) = scrub.poll_op(now) {
+            let started = now;
+            now += Nanos::from_millis(1);
+            scrub.handle(now, Event::Completed { id, outcome: end, started, finished: now });
+        }
+        let facts = SessionInfo {
+            path: "photos".into(),
+            id: String::new(),
+            bytes: range.bytes(),
+            block: Bytes(512),
+            verifier: "volume",
+            depth: 1,
+            detector: String::new(),
+            detector_kind: DetectorKind::Blind,
+            order: "sequential",
+            policy: "waiting",
+            goal: None,
+            resumed: false,
+            notes: Vec::new(),
+        };
+        let report = scrub.report(now);
+        let ended = SessionEnded {
+            report,
+            paused: false,
+            troubles: Vec::new(),
+            is_saved: true,
+            is_recorded: true,
+            foreground_lost: 0,
+        };
+        TargetOutcome::new(facts, ended, &TargetLogs::default())
+    }
+
+    #[test]
+    fn a_pass_is_called_clean_only_if_nothing_was_wrong_at_any_time() {
+        let finding = |end| Finding {
+            member: 1,
+            path: None,
+            offset: 1 << 20,
+            stripe: Some(0),
+            chunk: "D1".to_owned(),
+            kind: CorruptionKind::MisdirectedRead,
+            end,
+        };
+        let headline_of = |end: VerifyOutcome, found: &[Resolution]| {
+            let mut outcome = outcome(end);
+            outcome.found = Some(found.iter().map(|&end| finding(end)).collect());
+            let text = headline(&outcome);
+            assert_eq!(text.starts_with("clean"), outcome.kind() == OutcomeKind::Clean, "{text}");
+            text
+        };
+        assert_eq!(headline_of(VerifyOutcome::Clean, &[]), "clean: all of 1 MiB verified");
+        let once = headline_of(VerifyOutcome::Corrected(1), &[Resolution::Transient]);
+        assert_eq!(once, "one row was WRONG ONCE, and right when read again; all of 1 MiB verified");
+        let repaired = headline_of(VerifyOutcome::Corrected(1), &[Resolution::Repaired]);
+        assert_eq!(repaired, "one row WRONG, rebuilt from the others; all of 1 MiB verified");
+        let unrepaired = headline_of(VerifyOutcome::Corrected(1), &[Resolution::Reconstructed]);
+        assert!(unrepaired.starts_with("one row is WRONG and NOT REPAIRED"), "{unrepaired}");
+        let unseen = headline_of(VerifyOutcome::Clean, &[Resolution::Transient]);
+        assert!(unseen.starts_with("one row was WRONG ONCE"), "{unseen}");
     }
 }

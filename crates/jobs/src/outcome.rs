@@ -44,6 +44,8 @@ pub struct TargetOutcome {
     pub found: Option<Vec<Finding>>,
     /// For a volume: its status at the end, if its server answers.
     pub volume: Option<Status>,
+    /// For a volume: was it served for reading only when this run began? Known also if its server has died since.
+    is_volume_read_only: bool,
     /// For a btrfs: its facts, and what was found wrong in this run.
     pub pool: Option<PoolOutcome>,
     /// For an array that md checked: what was found in this run.
@@ -62,11 +64,13 @@ impl TargetOutcome {
         let error = findings.as_ref().and_then(|findings| findings.fetch().err());
         let incomplete_note = error.map(|error| format!("there may be more findings than are listed: {error}"));
         let volume = findings.as_ref().and_then(|findings| findings.status().ok());
+        let is_volume_read_only = findings.as_ref().is_some_and(FindingsFeed::is_read_only);
         TargetOutcome {
             facts,
             ended,
             found: findings.as_ref().map(FindingsFeed::all),
             volume,
+            is_volume_read_only,
             pool: pool.as_ref().map(PoolOutcome::new),
             checked: checked.as_ref().map(MdLog::found),
             incomplete_note,
@@ -123,8 +127,8 @@ impl TargetOutcome {
 
     /// How many rows (of a btrfs: blocks) are known to be still wrong on their members.
     pub fn rows_unrepaired(&self) -> u64 {
-        let is_read_only = self.volume.as_ref().is_some_and(|volume| volume.read_only);
-        rows_unrepaired(self.ended.report.corrected, self.pool.as_ref(), is_read_only, self.found.iter().flatten())
+        let (corrected, found) = (self.ended.report.corrected, self.found.iter().flatten());
+        rows_unrepaired(corrected, self.pool.as_ref(), self.is_volume_read_only, found)
     }
 
     /// Rows that could not be repaired.
