@@ -283,8 +283,7 @@ impl Scrub {
         self.state
     }
 
-    /// Counts `range` as verified, because another program has just read it from the medium without an error. Unused unless a
-    /// pump is sure of it.
+    /// Counts `range` as verified: the pump is sure that another program has just read it from the medium without an error.
     pub fn credit(&mut self, now: Nanos, range: SectorRange) {
         let range = range.intersection(self.config.range);
         let mut start = range.start;
