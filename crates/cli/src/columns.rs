@@ -9,6 +9,12 @@ const GAP: &str = "  ";
 /// Characters of the last column, at least.
 const LAST_MIN: usize = 16;
 
+/// Columns of the terminal, or as COLUMNS sets it; `None` into a pipe or a file.
+pub fn width() -> Option<usize> {
+    let from_environment = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    from_environment.or_else(|| console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns)))
+}
+
 /// Prints a table. `least_important`: the headings of columns that may be left out, in this order; if that is not
 /// enough, the last column is wrapped.
 ///

@@ -38,14 +38,14 @@ pub fn run() -> Result<Exit> {
         writeln!(out, "\n  scrubjay scrub disk.img")?;
         return Ok(Exit::Clean);
     }
-    table(&disks, width(), &mut out)?;
+    table(&disks, columns::width(), &mut out)?;
     let advice = disks.iter().find_map(|(disk, _)| match &disk.obstacle {
         Some(TargetError::Permission { advice, .. }) => Some(advice),
         _ => None,
     });
     if let Some(advice) = advice {
         writeln!(out)?;
-        print_prose(&mut out, "", &format!("Permission denied: {advice}."), width())?;
+        print_prose(&mut out, "", &format!("Permission denied: {advice}."), columns::width())?;
     }
     let is_free =
         |(disk, record): &&(InventoryDisk, ScrubRecord)| disk.obstacle.is_none() && record.scrubbed_by.is_none();
@@ -81,11 +81,11 @@ pub fn status(json: bool) -> Result<Exit> {
         return Ok(Exit::Clean);
     }
     match watch {
-        Ok(status) => verbs::status::write(&status, width(), &mut out)?,
+        Ok(status) => verbs::status::write(&status, columns::width(), &mut out)?,
         Err(why) => {
-            table(&disks(None)?, width(), &mut out)?;
+            table(&disks(None)?, columns::width(), &mut out)?;
             writeln!(out)?;
-            print_prose(&mut out, "", &why, width())?;
+            print_prose(&mut out, "", &why, columns::width())?;
         }
     }
     Ok(Exit::Clean)
@@ -217,12 +217,6 @@ fn disks(watch: Option<&WatchDocument>) -> Result<Vec<(InventoryDisk, ScrubRecor
         .map(|disk| (ScrubRecord::of(&disk, watch), disk))
         .map(|(record, disk)| (disk, record))
         .collect())
-}
-
-/// Columns of the terminal, or as COLUMNS sets it; `None` into a pipe or a file.
-pub fn width() -> Option<usize> {
-    let from_environment = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    from_environment.or_else(|| console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns)))
 }
 
 fn table(disks: &[(InventoryDisk, ScrubRecord)], width: Option<usize>, out: &mut impl Write) -> Result<()> {

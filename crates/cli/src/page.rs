@@ -1,8 +1,13 @@
 //! A page as a folder: writes its files, and replaces only those that an earlier run wrote.
 
+mod date;
+mod provenance;
 #[cfg(test)]
 mod tests;
 
+pub use provenance::StudyProvenance;
+
+use crate::exit::Usage;
 use crate::unwritable::unwritable;
 use anyhow::{Context, ensure};
 use scrubjay_chart::{INDEX, Page, PageFile};
@@ -10,6 +15,14 @@ use scrubjay_device::output::{Existing, OutputFile};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+
+/// Refuses a path that cannot be the folder of this option.
+pub fn check_folder(option: &str, folder: &Path) -> anyhow::Result<()> {
+    if folder.exists() && !folder.is_dir() {
+        return Err(Usage(format!("{option} {}: is a file, not a folder", folder.display())).into());
+    }
+    Ok(())
+}
 
 /// Draws the page into a folder, which is made if it is missing, and returns the files: `index.html` first, then those
 /// of each exhibit. `facts` (name and value: version, command line, date) record how the page was made.

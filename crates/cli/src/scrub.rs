@@ -4,7 +4,7 @@ use crate::args::ScrubArgs;
 use crate::exit::{Exit, Usage};
 use crate::progress::{ScrubProgress, Update};
 use crate::say::{print_text, say, shown_path};
-use crate::{disks, result, signals, unused_option};
+use crate::{columns, result, signals, unused_option};
 use anyhow::{Context, Result};
 use scrubjay_core::scrub::ScrubReport;
 use scrubjay_core::scrub::idle::PolicyKind;
@@ -68,7 +68,7 @@ pub fn run(args: &ScrubArgs) -> Result<Exit> {
     } else {
         let mut text = Vec::new();
         result::print(&outcomes, &mut text)
-            .and_then(|()| print_text(&mut out, &String::from_utf8_lossy(&text), disks::width()))
+            .and_then(|()| print_text(&mut out, &String::from_utf8_lossy(&text), columns::width()))
     };
     printed.context("cannot write the result to standard output")?;
     if !all_ended {
@@ -135,7 +135,7 @@ fn prepare(args: &ScrubArgs, settings: &Settings, path: &Path) -> Result<Prepare
 fn ask_for_repair(targets: &[PathBuf]) -> Result<()> {
     let names: Vec<String> = targets.iter().map(|target| shown_path(target)).collect();
     let mut err = io::stderr().lock();
-    print_text(&mut err, &format!("{}: {REPAIR_WORDS}", names.join(", ")), disks::width().or(Some(80)))?;
+    print_text(&mut err, &format!("{}: {REPAIR_WORDS}", names.join(", ")), columns::width().or(Some(80)))?;
     write!(err, "Go on? Type yes: ")?;
     let mut answer = String::new();
     match io::stdin().read_line(&mut answer)? {

@@ -28,6 +28,7 @@ pub mod completion;
 pub mod control;
 pub mod decorate;
 pub mod detector;
+mod disk_subject;
 pub mod inventory;
 pub mod ioprio;
 pub mod md;

@@ -10,7 +10,7 @@ mod text;
 use crate::args::ExplainArgs;
 use crate::exit::{Exit, Usage};
 use crate::say::shown_path;
-use crate::{disks, verbs};
+use crate::{columns, verbs};
 use anyhow::{Context, Result};
 use explained::Explained;
 use scrubjay_daemon::smartctl::obstacle::SmartObstacle;
@@ -43,7 +43,7 @@ pub fn run(args: &ExplainArgs) -> Result<Exit> {
         let document = document::ExplainDocument::of(&explained);
         writeln!(out, "{}", serde_json::to_string(&document).context("the disk as JSON")?)?;
     } else {
-        text::write(&explained, disks::width(), &mut out)?;
+        text::write(&explained, columns::width(), &mut out)?;
     }
     Ok(explained.exit())
 }

@@ -15,9 +15,9 @@ pub use text::print;
 
 use crate::args::{Probe, ProbeMode};
 use crate::exit::{Exit, Usage};
+use crate::page::check_folder;
 use crate::say::say;
 use crate::signals;
-use crate::study::check_folder;
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use kernel::Kernel;

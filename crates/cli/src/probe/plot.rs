@@ -2,7 +2,7 @@
 
 use super::text;
 use crate::page;
-use crate::study::StudyProvenance;
+use crate::page::StudyProvenance;
 use anyhow::{Context, Result};
 use scrubjay_chart::{Axis, Exhibit, Figure, Maps, Page, Panel, Series, Style};
 use scrubjay_core::probe::io::ProbeBudget;

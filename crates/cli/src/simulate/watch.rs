@@ -2,7 +2,7 @@
 
 use super::page_recorder::PageRecorder;
 use crate::args::SimulateWatch;
-use crate::disks;
+use crate::columns;
 use crate::exit::{Exit, Usage};
 use crate::say::print_prose;
 use crate::unwritable::unwritable;
@@ -111,7 +111,7 @@ fn print(out: &mut impl Write, args: &SimulateWatch, table: &HostTable, every_da
         if shown.iter().rev().take(COPY_SEARCH_MAX).find(is_copy).is_none() {
             let mark = if message.may_be_repeated { " (may be a repetition)" } else { "" };
             let label = format!("{:>17}  ", show_time(&DaylightCalendar, message.at));
-            let columns = Some(disks::width().unwrap_or(COLUMNS));
+            let columns = Some(columns::width().unwrap_or(COLUMNS));
             print_prose(out, &label, &format!("{}{mark}", message.subject), columns)?;
             shown.push(message);
         }

@@ -1,10 +1,10 @@
 //! `scrubjay study idle`: the idle intervals of traces.
 
-use super::facts::StudyProvenance;
 use super::spinner::Spinner;
 use super::{output_folder, source};
 use crate::args::StudyIdle;
 use crate::exit::Exit;
+use crate::page::StudyProvenance;
 use anyhow::Result;
 use scrubjay_jobs::parallel;
 use scrubjay_jobs::workload::DeviceLoad;

@@ -1,11 +1,11 @@
 //! `scrubjay study integrity`: the I/Os that integrity schemes add to an array.
 
-use super::facts::StudyProvenance;
 use super::output_folder;
 use super::spinner::Spinner;
 use crate::args::StudyIntegrity;
 use crate::bench;
 use crate::exit::Exit;
+use crate::page::StudyProvenance;
 use anyhow::Result;
 use scrubjay_core::units::Bytes;
 use scrubjay_jobs::parallel;

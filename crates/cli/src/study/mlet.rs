@@ -1,10 +1,10 @@
 //! `scrubjay study mlet`: how long latent errors stay undetected.
 
-use super::facts::StudyProvenance;
 use super::spinner::Spinner;
 use super::{output_folder, source};
 use crate::args::{StudyMlet, Traces};
 use crate::exit::{Exit, Usage};
+use crate::page::StudyProvenance;
 use crate::say::say;
 use anyhow::Result;
 use scrubjay_core::scrub::idle::{Goal, GoalForm};

@@ -1,7 +1,5 @@
 //! `scrubjay study`: the papers' experiments on a user's traces, as a page in a folder.
 
-mod date;
-mod facts;
 mod idle;
 mod integrity;
 mod mlet;
@@ -10,9 +8,6 @@ mod scrub;
 mod shear;
 mod source;
 mod spinner;
-
-pub use facts::StudyProvenance;
-pub use output_folder::check_folder;
 
 use crate::args::{Studied, StudyArgs};
 use crate::exit::Exit;

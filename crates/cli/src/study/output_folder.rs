@@ -1,9 +1,9 @@
 //! The folder of a page, and the findings that are printed.
 
-use super::facts::StudyProvenance;
 use crate::args::Out;
-use crate::exit::{Exit, Usage};
+use crate::exit::Exit;
 use crate::page;
+use crate::page::StudyProvenance;
 use crate::say::{shown, shown_path};
 use anyhow::{Context, Result};
 use scrubjay_chart::{Exhibit, Page, Table};
@@ -16,15 +16,7 @@ const ROWS_MAX: usize = 60;
 
 /// Refuses a path that cannot be a folder before anything is computed.
 pub fn check(out: &Out) -> Result<()> {
-    check_folder("--out", &out.folder)
-}
-
-/// Refuses a path that cannot be the folder of this option.
-pub fn check_folder(option: &str, folder: &Path) -> Result<()> {
-    if folder.exists() && !folder.is_dir() {
-        return Err(Usage(format!("{option} {}: is a file, not a folder", folder.display())).into());
-    }
-    Ok(())
+    page::check_folder("--out", &out.folder)
 }
 
 /// Writes the page, and prints its files, its first sentence, and the findings: the captions of the exhibits

@@ -1,10 +1,10 @@
 //! `scrubjay study scrub`: plays every policy against traces.
 
-use super::facts::StudyProvenance;
 use super::spinner::Spinner;
 use super::{output_folder, source};
 use crate::args::StudyScrub;
 use crate::exit::Exit;
+use crate::page::StudyProvenance;
 use anyhow::Result;
 use scrubjay_core::scrub::idle::{Goal, GoalForm};
 use scrubjay_jobs::parallel;

@@ -1,10 +1,10 @@
 //! `scrubjay study shear`: inferring the layout of an unknown array from timing alone.
 
-use super::facts::StudyProvenance;
 use super::output_folder;
 use super::spinner::Spinner;
 use crate::args::StudyShear;
 use crate::exit::Exit;
+use crate::page::StudyProvenance;
 use anyhow::Result;
 use scrubjay_jobs::parallel;
 use scrubjay_study::shear::{Effort, PIECES, page};

@@ -1,9 +1,9 @@
 //! The traces under study.
 
-use super::facts::StudyProvenance;
 use super::spinner::Spinner;
 use crate::args::{DiskModelArgs, ServiceArg, Traces};
 use crate::exit::Usage;
+use crate::page::StudyProvenance;
 use crate::say::say;
 use crate::workload;
 use anyhow::Result;

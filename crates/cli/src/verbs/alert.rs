@@ -2,9 +2,9 @@
 
 use super::{ask, person};
 use crate::args::{AlertArgs, Alerted};
+use crate::columns;
 use crate::exit::Exit;
 use crate::say::{print_line, print_prose};
-use crate::{columns, disks};
 use anyhow::{Context, Result, bail};
 use scrubjay_jobs::control::wording::moment;
 use scrubjay_jobs::control::{AlertDocument, ChannelEntry, WatchAnswer, WatchRequest};
@@ -60,7 +60,7 @@ pub fn test(out: &mut impl Write) -> Result<bool> {
             };
             waiting.remove(index);
             is_all_accepted &= channel.last.as_ref().is_some_and(|last| last.is_accepted);
-            print_prose(out, "", &outcome(channel), disks::width())?;
+            print_prose(out, "", &outcome(channel), columns::width())?;
         }
         thread::sleep(POLL_INTERVAL);
     }
@@ -103,7 +103,7 @@ fn list(json: bool) -> Result<Exit> {
             vec![channel.name.clone(), channel.proof.clone(), delivered, last]
         })
         .collect();
-    columns::print(&HEADINGS, &["LAST ACCEPTED"], &rows, disks::width(), &mut out)?;
+    columns::print(&HEADINGS, &["LAST ACCEPTED"], &rows, columns::width(), &mut out)?;
     if !alerts.waiting.is_empty() {
         writeln!(out, "\n{} messages wait to be accepted; they are tried again", alerts.waiting.len())?;
     }

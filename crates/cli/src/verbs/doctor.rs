@@ -2,6 +2,7 @@
 //! It reads no disk and changes nothing; drives are asked for a setting.
 
 use super::watch_status_or_reason;
+use crate::columns;
 use crate::exit::Exit;
 use crate::say::print_prose;
 use anyhow::{Context, Result};
@@ -76,7 +77,7 @@ fn note(what: &'static str, found: impl Into<String>, to_do: &str) -> DoctorChec
 pub fn run(json: bool) -> Result<Exit> {
     let checks = checks();
     let is_well = checks.iter().all(|check| check.state != DoctorState::Missing);
-    let (mut out, width) = (io::stdout().lock(), crate::disks::width());
+    let (mut out, width) = (io::stdout().lock(), columns::width());
     if json {
         let document = DoctorDocument { schema: 1, looks: checks };
         writeln!(out, "{}", serde_json::to_string(&document).context("the findings as JSON")?)?;

@@ -2,8 +2,8 @@
 
 use super::state_folder;
 use crate::args::HistoryArgs;
+use crate::columns;
 use crate::exit::{Exit, Usage};
-use crate::{columns, disks};
 use anyhow::{Context, Result};
 use scrubjay_daemon::discovery::{SeenDisk, SystemRoot, survey};
 use scrubjay_daemon::history::{HistoryDatabase, HistoryEvent};
@@ -48,7 +48,7 @@ pub fn run(args: &HistoryArgs) -> Result<Exit> {
         return Ok(Exit::Clean);
     }
     let rows: Vec<Vec<String>> = events.iter().map(|event| row(event, watch.as_deref())).collect();
-    columns::print(&HEADINGS, &[], &rows, disks::width(), &mut out)?;
+    columns::print(&HEADINGS, &[], &rows, columns::width(), &mut out)?;
     Ok(Exit::Clean)
 }
 

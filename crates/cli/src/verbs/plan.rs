@@ -1,8 +1,8 @@
 //! `scrubjay plan`: when each disk is read and each array checked, until when, and what will be late.
 
 use super::watch_status;
+use crate::columns;
 use crate::exit::Exit;
-use crate::{columns, disks};
 use anyhow::{Context, Result};
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_jobs::control::wording::{ago, date, moment, span};
@@ -36,7 +36,7 @@ pub fn run(json: bool) -> Result<Exit> {
         let document = PlanDocument { schema: 1, time: *time, paused_until: *paused_until, disks, arrays };
         writeln!(out, "{}", serde_json::to_string(&document).context("the plan as JSON")?)?;
     } else {
-        write(&status, disks::width(), &mut out)?;
+        write(&status, columns::width(), &mut out)?;
     }
     let is_late = planned(&status).iter().any(|planned| planned.reading.lateness != Some(0));
     Ok(if is_late { Exit::Found } else { Exit::Clean })

@@ -3,7 +3,7 @@
 use super::ask;
 use super::settings_file::{self, SettingsFile};
 use crate::args::SetArgs;
-use crate::disks;
+use crate::columns;
 use crate::exit::{Exit, Usage};
 use crate::say::print_prose;
 use anyhow::Result;
@@ -31,7 +31,7 @@ pub fn run(args: &SetArgs) -> Result<Exit> {
     }
     file.replace(&after)?;
     let path = file.path.display();
-    let print = |words: String| print_prose(&mut io::stdout().lock(), "", &words, disks::width());
+    let print = |words: String| print_prose(&mut io::stdout().lock(), "", &words, columns::width());
     match ask(&WatchRequest::Reload) {
         Ok(WatchAnswer::Done { said }) if said.ends_with(&path.to_string()) => print(said)?,
         Ok(WatchAnswer::Done { .. }) => {

@@ -3,7 +3,7 @@
 use super::settings_file::{self, SettingsFile};
 use super::{alert, ask};
 use crate::args::SetupArgs;
-use crate::disks;
+use crate::columns;
 use crate::exit::{Exit, Usage};
 use crate::say::{print_line, print_prose, shown_path};
 use anyhow::{Context, Result, bail};
@@ -58,7 +58,7 @@ pub fn run(args: &SetupArgs) -> Result<Exit> {
         }
         Ok(_) => {
             let other = shown_path(&settings_file::path_in_use()?);
-            print_prose(&mut out, "", &format!("The watch that runs reads another file, {other}."), disks::width())?;
+            print_prose(&mut out, "", &format!("The watch that runs reads another file, {other}."), columns::width())?;
             print_line(
                 &mut out,
                 format_args!("End it, and start it with this one:  sudo scrubjay watch --config {shown}"),
@@ -67,7 +67,7 @@ pub fn run(args: &SetupArgs) -> Result<Exit> {
             Ok(Exit::Found)
         }
         Err(error) => {
-            print_prose(&mut out, "", &format!("{error:#}"), disks::width())?;
+            print_prose(&mut out, "", &format!("{error:#}"), columns::width())?;
             print_line(&mut out, format_args!("Then go on here:  {resume_command}"))?;
             Ok(Exit::Found)
         }
@@ -163,7 +163,7 @@ fn prove(out: &mut impl Write, file: &str, has_mail: bool, resume_command: &str)
     if has_mail {
         let mail = alert::alerts(&WatchRequest::Alerts)?.channels.into_iter().find(|channel| channel.name == EMAIL);
         if let Some(mail) = mail.filter(|mail| mail.proof.starts_with("proven") && mail.failing_since.is_none()) {
-            print_prose(out, "", &format!("All is set up: alerts by email are {}.", mail.proof), disks::width())?;
+            print_prose(out, "", &format!("All is set up: alerts by email are {}.", mail.proof), columns::width())?;
             writeln!(out, "Another test:  sudo scrubjay alert test")?;
             return Ok(Exit::Clean);
         }

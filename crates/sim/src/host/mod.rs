@@ -17,5 +17,6 @@ mod fate;
 mod life;
 mod people;
 pub mod run;
+mod sessions;
 pub mod setup;
 pub mod table;

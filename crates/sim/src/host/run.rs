@@ -10,7 +10,7 @@ use scrubjay_core::units::UnixSeconds;
 use scrubjay_watch::Watch;
 use scrubjay_watch::calendar::{Calendar, DAY, HOUR};
 use scrubjay_watch::events::{PersonCommand, WatchEvent, WatchOp};
-use scrubjay_watch::facts::{ArrayFacts, PassReport, SessionNews, SessionSubject, SmartReading};
+use scrubjay_watch::facts::{ArrayFacts, SessionNews, SessionSubject, SmartReading};
 use scrubjay_watch::incident::IncidentSubject;
 use scrubjay_watch::rows::{RowKey, WatchRow};
 use scrubjay_watch::settings::AlertChannel;
@@ -139,7 +139,7 @@ impl<'o> ModelledHost<'o> {
     }
 
     /// The time that the host's clock shows.
-    fn clock(&self) -> UnixSeconds {
+    pub(super) fn clock(&self) -> UnixSeconds {
         UnixSeconds((self.now as i64 + self.offset()) as u64)
     }
 
@@ -263,75 +263,6 @@ impl<'o> ModelledHost<'o> {
                 status.iter().for_each(|status| self.observe(&HostFact::Heartbeat(status)));
                 None
             }
-        }
-    }
-
-    /// The number of the disk of a session; `None`: it is an array, whose checkers the model lacks.
-    fn by_subject(&self, subject: &SessionSubject) -> Option<usize> {
-        match subject {
-            SessionSubject::Disk(name) => self.by_name(name),
-            SessionSubject::Array(_) => None,
-        }
-    }
-
-    fn by_name(&self, name: &str) -> Option<usize> {
-        let is_named = |number: &&usize| self.disks[**number].is_seen && self.disks[**number].facts.name == name;
-        self.places.iter().find(is_named).copied()
-    }
-
-    fn begin_session(&mut self, number: usize, is_new: bool) {
-        let clock = self.clock();
-        self.disks[number].session = Some(self.now);
-        self.observe(&HostFact::SessionBegun(number));
-        if self.disks[number].fails_reads {
-            self.plan(self.now + HOUR / 2, HostEvent::NoReads(number, self.starts));
-        } else if is_new {
-            let key = &self.disks[number].facts.key;
-            let status = self.watch.as_ref().map(|watch| watch.status(clock));
-            let entry = status.iter().flat_map(|status| &status.disks).find(|disk| disk.key == *key);
-            if let Some(forecast) = entry.and_then(|disk| disk.reading.forecast) {
-                let true_time = |at: UnixSeconds| (at.0 as i64 - self.ahead) as u64;
-                let (low, high) = (true_time(forecast.low), true_time(forecast.high));
-                self.observe(&HostFact::Forecast(number, low, high));
-            }
-        }
-    }
-
-    /// Accounts for what a session has read since the last time.
-    pub(super) fn read(&mut self, number: usize) {
-        let Some(since) = self.disks[number].session.filter(|_| !self.disks[number].fails_reads) else { return };
-        let week_hour = DaylightCalendar.local(UnixSeconds(since)).week_hour();
-        let useful = self.disks[number].share(since / HOUR, week_hour) * (self.now - since) as f64;
-        let before = self.disks[number].read(useful);
-        self.disks[number].session = Some(self.now);
-        let done = self.disks[number].done;
-        self.observe(&HostFact::Read(number, before, done, since, self.now));
-    }
-
-    /// The report of a session; the evidence in it is about to reach the watch.
-    fn report(&mut self, number: usize) -> PassReport {
-        let report = self.disks[number].report();
-        if !report.unreadable.is_empty() {
-            self.observe(&HostFact::Evidence(number, true));
-            self.observe(&HostFact::Unreadable(number, &report.unreadable));
-        }
-        report
-    }
-
-    /// Ends a session that has read its whole disk; if it was cut off first, the next session ends as soon as it begins.
-    fn finish_if_done(&mut self, number: usize) -> Option<WatchEvent> {
-        let is_over = self.disks[number].session.is_some() && self.disks[number].done >= 1.0;
-        is_over.then(|| {
-            let (name, report) = (self.disks[number].facts.name.clone(), self.report(number));
-            self.end_session(number);
-            self.observe(&HostFact::PassOver(number));
-            WatchEvent::Session(SessionSubject::Disk(name), SessionNews::Finished(report))
-        })
-    }
-
-    pub(super) fn end_session(&mut self, number: usize) {
-        if self.disks[number].session.take().is_some() {
-            self.observe(&HostFact::SessionEnded(number));
         }
     }
 

@@ -6,9 +6,9 @@ mod text;
 
 use crate::args::{BenchDiskArgs, BenchEngine};
 use crate::exit::{Exit, Usage};
+use crate::page::check_folder;
 use crate::say::{say, shown};
 use crate::signals;
-use crate::study::check_folder;
 use crate::unwritable::unwritable;
 use anyhow::{Context, Result};
 use progress::BenchProgress;

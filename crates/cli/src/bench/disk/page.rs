@@ -1,7 +1,7 @@
 //! The result as a page with pictures.
 
 use crate::page;
-use crate::study::StudyProvenance;
+use crate::page::StudyProvenance;
 use anyhow::{Context, Result};
 use scrubjay_chart::{Axis, CurvePoint, Exhibit, Figure, Page, Series, Style, Table};
 use scrubjay_core::bench::plan::BenchPattern;
