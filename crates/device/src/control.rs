@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct SessionControl {
     is_stopped: Arc<AtomicBool>,
     is_paused: AtomicBool,
+    was_continued: Arc<AtomicBool>,
     policy: Mutex<Option<PolicyConfig>>,
 }
 
@@ -16,6 +17,16 @@ impl SessionControl {
     /// A control that also stops the session when `flag` is set (by a signal, say).
     pub fn stopped_by(flag: Arc<AtomicBool>) -> SessionControl {
         SessionControl { is_stopped: flag, ..SessionControl::default() }
+    }
+
+    /// The flag to set when the whole process continues after it was stopped (SIGCONT).
+    pub fn continued_flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.was_continued)
+    }
+
+    /// Whether the process has continued after a stop, since the last call.
+    pub(crate) fn take_continued(&self) -> bool {
+        self.was_continued.swap(false, Ordering::Relaxed)
     }
 
     /// Ends the session once its requests at the disk have completed. A later session resumes from there.

@@ -41,6 +41,7 @@ mod saver;
 pub mod session;
 pub mod sg;
 pub mod shown;
+mod standstill;
 pub mod store;
 pub mod subject;
 pub mod sysfs;

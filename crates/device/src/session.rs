@@ -7,6 +7,7 @@ use crate::output::{Existing, OutputError, OutputFile};
 use crate::pump::Steering;
 use crate::pump::{self, Watcher};
 use crate::saver::{SaveJob, SaveMethod, Saver};
+use crate::standstill::Standstill;
 use crate::store::{StateStore, StoreError};
 use crate::subject::Subject;
 use crate::verify::{self, VerifierError};
@@ -112,6 +113,8 @@ pub struct SessionInfo {
     pub detector: String,
     /// The kind of the detector.
     pub detector_kind: detector::DetectorKind,
+    /// The detector that the user wished for, if any.
+    pub detector_wish: Option<detector::DetectorKind>,
     /// Name of the order.
     pub order: &'static str,
     /// Name of the policy.
@@ -169,6 +172,8 @@ impl ScrubSession {
         let (coverage, pass) = load(&store, &*subject, grid, options.fresh, &mut notes)?;
         let verifier = open_verifier(&*subject, options)?;
         let depth = usize::from(verifier.depth);
+        // Before the detector is opened: the subject may read its own labels, which is no request of others.
+        notes.extend(subject.notes());
         let watched = subject.open_detector(options.detector);
         let config = Config {
             range,
@@ -181,7 +186,6 @@ impl ScrubSession {
         // Only a new file: an existing one might hold data, or be the target itself.
         let record = options.record.as_ref().map(|file| OutputFile::create(file, Existing::Kept)).transpose()?;
         let record = record.map(BufWriter::new);
-        notes.extend(subject.notes());
         if watched.kind == detector::DetectorKind::Blind && options.policy.kind().regard == Regard::Idleness {
             notes.push(
                 "requests of others cannot be seen here, so they cannot be spared; the policy `delay` limits the rate"
@@ -198,6 +202,7 @@ impl ScrubSession {
             depth,
             detector: watched.why,
             detector_kind: watched.kind,
+            detector_wish: options.detector,
             order: options.order.name(),
             policy: options.policy.kind().name,
             goal: options.policy.goal(),
@@ -242,6 +247,8 @@ impl ScrubSession {
             unsynced_at: Nanos::ZERO,
             saved_count: 0,
             published_at: Nanos::ZERO,
+            standstill: Standstill::new(config.started),
+            control,
             troubles: Vec::new(),
             is_saved: true,
             is_recorded: true,
@@ -266,7 +273,7 @@ impl ScrubSession {
             }
         };
         pump::run(&mut scrub, &mut *self.verifier.verifier, &mut *self.detector, &mut recorder, &mut steer);
-        let report = scrub.report(clock::now());
+        let report = recorder.report(&scrub, clock::now());
         recorder.save_last(&scrub);
         recorder.end_record();
         (recorder.publish)(&report, &recorder.troubles);
@@ -392,6 +399,8 @@ struct RunRecorder<'a> {
     unsynced_at: Nanos,
     saved_count: u64,
     published_at: Nanos,
+    standstill: Standstill,
+    control: &'a SessionControl,
     troubles: Vec<String>,
     is_saved: bool,
     is_recorded: bool,
@@ -403,6 +412,12 @@ impl RunRecorder<'_> {
         if !self.troubles.iter().any(|trouble| trouble.starts_with(problem)) {
             self.troubles.push(format!("{problem}: {error}"));
         }
+    }
+
+    /// The report, without the time for which the whole process was stopped.
+    fn report(&self, scrub: &Scrub, now: Nanos) -> ScrubReport {
+        let report = scrub.report(now);
+        ScrubReport { elapsed: report.elapsed.since(self.standstill.total), ..report }
     }
 
     /// Begins a save. No other save may be under way.
@@ -474,9 +489,11 @@ impl Watcher<Scrub> for RunRecorder<'_> {
     }
 
     fn turned(&mut self, now: Nanos, scrub: &Scrub) {
+        self.standstill.turned(now, self.control.take_continued());
         if now.since(self.published_at) >= PUBLISH_INTERVAL {
             self.published_at = now;
-            (self.publish)(&scrub.report(now), &self.troubles);
+            let report = self.report(scrub, now);
+            (self.publish)(&report, &self.troubles);
         }
         if let Some(result) = self.saver.as_mut().and_then(Saver::poll) {
             self.note_saved(result);

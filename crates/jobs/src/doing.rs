@@ -14,6 +14,27 @@ pub fn is_waiting_for_first_request(report: &ScrubReport) -> bool {
     report.foreground_requests == 0 && report.waits_for == Some(WaitReason::Budget)
 }
 
+/// So long without a read, and a reason is given.
+const HELD_UP_FROM: Nanos = Nanos::from_secs(60);
+/// Waits shorter than this are not named: the disk is hardly ever seen in them.
+const WAIT_NAMED: Nanos = Nanos::from_millis(1);
+
+/// Why nothing was read since the session began, and what to do, if it waits for longer idleness than there has been.
+pub fn held_up(report: &ScrubReport) -> Option<String> {
+    let (verified, longest) = (report.bytes_verified_now.0, report.idle_longest);
+    match report.waits_for {
+        Some(WaitReason::Idleness(Some(wait))) if verified == 0 && report.elapsed >= HELD_UP_FROM && longest < wait => {
+            Some(format!(
+                "nothing was read: it waits for {} of idleness, and the longest so far was {}; a shorter --wait, or the policy \
+                 budget, reads",
+                show_time(wait),
+                show_time(longest)
+            ))
+        }
+        _ => None,
+    }
+}
+
 /// What the scrub does, or why it does nothing.
 pub fn doing(report: &ScrubReport) -> String {
     if report.in_flight_for > ANSWER_LATE {
@@ -23,7 +44,7 @@ pub fn doing(report: &ScrubReport) -> String {
         None => "reading".to_owned(),
         Some(WaitReason::InUse) => "waiting: disk in use".to_owned(),
         Some(WaitReason::Idleness(_)) if report.setting.cautious => "learning this disk's load".to_owned(),
-        Some(WaitReason::Idleness(Some(wait))) if wait > Nanos::ZERO => {
+        Some(WaitReason::Idleness(Some(wait))) if wait >= WAIT_NAMED => {
             format!("waiting for {} of idleness", show_time(wait))
         }
         Some(WaitReason::Idleness(_)) => "waiting for idleness".to_owned(),
