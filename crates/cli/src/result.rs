@@ -9,9 +9,11 @@ use scrubjay_core::scrub::verdict::Cause;
 use scrubjay_core::stats::DurationHistogram;
 use scrubjay_core::units::{Bytes, Nanos, SectorRange};
 use scrubjay_core::volume::finding::Resolution;
+use scrubjay_jobs::doing::held_up;
 use scrubjay_jobs::outcome::{OutcomeKind, TargetOutcome};
 use scrubjay_jobs::quantity::{show_count, show_time};
 use scrubjay_jobs::sector;
+use scrubjay_serve::volume::commands::Status;
 use std::fs;
 use std::io::{self, Write};
 use std::os::unix::fs::FileTypeExt;
@@ -43,6 +45,12 @@ const MADE_TO_AGREE: &str =
 /// What to do where members do not agree.
 const ADVICE_MISMATCH: &str = "nothing was changed there: compare the files that lie there with a backup before you let md overwrite one side (its \
      `repair` takes the first copy, or the data, for right, also where they are wrong)";
+
+/// Of a volume that does without as many members as it has parities.
+pub const NO_REDUNDANCY: &str = "NO REDUNDANCY LEFT: one more fault loses data";
+
+/// Fewer response times than these are not summed up.
+const TIMES_MIN: u64 = 100;
 
 /// Prints one paragraph for each target.
 pub fn print(outcomes: &[TargetOutcome], out: &mut impl Write) -> io::Result<()> {
@@ -96,7 +104,12 @@ pub fn print(outcomes: &[TargetOutcome], out: &mut impl Write) -> io::Result<()>
             }
         }
         writeln!(out, "  {}", cost(outcome))?;
-        if let Some(latency) = &report.latency {
+        if let Some(words) = held_up(report) {
+            writeln!(out, "  {words}")?;
+        }
+        if let Some(latency) = &report.latency
+            && latency.with_scrub.moments().count >= TIMES_MIN as f64
+        {
             writeln!(out, "  they took {} beside this scrub", times(&latency.with_scrub))?;
             writeln!(out, "  and {} without it, as far as can be told", times(&latency.without_scrub))?;
             if let Some([first, last]) = latency.stretched() {
@@ -233,7 +246,10 @@ fn headline(outcome: &TargetOutcome) -> String {
     let wrong = match outcome.reduced() {
         Some(state) => {
             let names = outcome.inactive_members().join(", ");
-            format!("{}{}{names}; {wrong}", state.to_string().to_uppercase(), if names.is_empty() { "" } else { ": " })
+            let names = if names.is_empty() { names } else { format!(": {names}") };
+            let none_left = outcome.volume.as_ref().and_then(Status::redundancy_left) == Some(0);
+            let left = if none_left { format!("; {NO_REDUNDANCY}") } else { String::new() };
+            format!("{}{names}{left}; {wrong}", state.to_string().to_uppercase())
         }
         None => wrong,
     };
@@ -436,6 +452,7 @@ mod tests {
             depth: 1,
             detector: String::new(),
             detector_kind: DetectorKind::Blind,
+            detector_wish: None,
             order: "sequential",
             policy: "waiting",
             goal: None,

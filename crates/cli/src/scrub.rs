@@ -22,6 +22,7 @@ use scrubjay_jobs::target::{RepairWish, ResolvedTarget, TargetLogs, TargetNameEr
 use scrubjay_jobs::{config, json};
 use scrubjay_serve::remote::RemoteError;
 use scrubjay_serve::remote::client::ClientError;
+use signal_hook::consts::SIGCONT;
 use std::collections::HashSet;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -160,7 +161,10 @@ fn run_all(prepared: Vec<Prepared>, stop: &PauseSignal, show: bool) -> Vec<Optio
                     let mut publish = |report: &ScrubReport, troubles: &[String]| {
                         *lock(latest) = Some(Update { report: report.clone(), troubles: troubles.to_vec() });
                     };
-                    session.run(&SessionControl::stopped_by(Arc::clone(&stop.is_requested)), &mut publish)
+                    let control = SessionControl::stopped_by(Arc::clone(&stop.is_requested));
+                    // Without the signal the time in which it was stopped counts as the scrub's.
+                    let _ = signal_hook::flag::register(SIGCONT, control.continued_flag());
+                    session.run(&control, &mut publish)
                 })
             })
             .collect();

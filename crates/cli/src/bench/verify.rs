@@ -2,6 +2,7 @@
 
 use super::disk::{exit_of, path_of};
 use crate::args::BenchVerifyArgs;
+use crate::columns;
 use crate::exit::Exit;
 use crate::page;
 use crate::page::{StudyProvenance, check_folder};
@@ -146,7 +147,7 @@ fn print(
     measured: &VerifyMeasurements,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let width = console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns));
+    let width = columns::width();
     if verdicts.is_empty() {
         print_prose(out, "", "No VERIFY was measured: see below for what this disk says.", width)?;
     }

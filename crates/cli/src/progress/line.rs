@@ -32,7 +32,7 @@ impl ProgressLine {
     }
 
     /// The line, such as `/dev/sda  43.2 %  0 unreadable  ETA 9 h  (8 h to 11 h)  reading  61 MiB/s  delay 0.34 of 1 ms
-    /// 1.6 of 3.6 TiB  2 h  plan: wait 20 ms, read 1 MiB`. If it is longer than `width` characters, the least important
+    /// 1.6 of 3.6 TiB  for 2 h  plan: wait 20 ms, read 1 MiB`. If it is longer than `width` characters, the least important
     /// parts are left out.
     pub fn text(&mut self, report: &ScrubReport, width: usize) -> String {
         self.note_rate(report);
@@ -71,20 +71,20 @@ impl ProgressLine {
                 let forecast = report.forecast.filter(|_| !is_waiting_for_first_request(report));
                 let (likely, range) = forecast.map_or(("ETA not known yet".to_owned(), None), eta);
                 parts.push((3, likely));
-                parts.extend(range.map(|range| (6, range)));
+                parts.extend(range.map(|range| (9, range)));
                 parts.push((4, doing(report)));
                 if let Some(WaitReason::Idleness(Some(wait))) = report.waits_for
                     && report.idle_longest < wait
                 {
                     parts.push((4, format!("(longest so far {})", show_time(report.idle_longest))));
                 }
-                parts.push((5, format!("{}/s", self.rate(report))));
+                parts.push((6, format!("{}/s", self.rate(report))));
             }
         }
         let mean = report.slowdown.mean_seconds(report.foreground_requests) * 1e3;
         let about = if report.slowdown.is_estimate { "about " } else { "" };
         parts.push((
-            7,
+            5,
             match self.goal {
                 _ if report.foreground_requests == 0 => "no other I/O seen".to_owned(),
                 Some(goal) => format!("delay {about}{mean:.2} of {} ms", goal.as_millis_f64()),
@@ -92,7 +92,7 @@ impl ProgressLine {
             },
         ));
         parts.push((8, format!("{} of {}", report.bytes_verified, report.bytes)));
-        parts.push((9, show_rest(report.elapsed)));
+        parts.push((7, format!("for {}", show_rest(report.elapsed))));
         if report.state == ScrubState::Running && report.setting.in_idle_only && !report.setting.cautious {
             let (wait, size) = (show_time(report.setting.wait), report.setting.size);
             parts.push((10, format!("plan: wait {wait}, read {size}")));

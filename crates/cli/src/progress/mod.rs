@@ -3,7 +3,8 @@
 mod line;
 mod news;
 
-use crate::say::{say, shown, shown_path};
+use crate::columns;
+use crate::say::{print_prose, say, shown, shown_path};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use line::ProgressLine;
 use news::News;
@@ -18,6 +19,9 @@ use std::time::Duration;
 const PLAIN_MIN: Nanos = Nanos::from_secs(10);
 /// The longest interval of plain lines.
 const PLAIN_MAX: Nanos = Nanos::from_secs(600);
+
+/// Columns of a terminal of unknown width.
+const COLUMNS: usize = 80;
 
 /// Characters of a plain line, at most.
 const WIDTH: usize = 200;
@@ -92,10 +96,9 @@ impl ScrubProgress {
             match &self.kind {
                 ProgressKind::Silent => troubles_only(&news).for_each(|news| say(format_args!("{news}"))),
                 ProgressKind::Live(all, bars) => {
+                    // The line first: news is printed above it, and the line drawn anew.
+                    bars[index].set_message(target.line.text(&report, columns::of_stderr().unwrap_or(COLUMNS)));
                     news.iter().for_each(|(_, news)| drop(all.println(shown(news))));
-                    // 80 where the width is not known.
-                    let width = usize::from(console::Term::stderr().size().1);
-                    bars[index].set_message(target.line.text(&report, width));
                 }
                 ProgressKind::Plain => {
                     news.iter().for_each(|(_, news)| say(format_args!("{news}")));
@@ -139,11 +142,29 @@ fn troubles_only(news: &[(bool, String)]) -> impl Iterator<Item = &String> {
 
 /// Prints one short line, and hints only if a better setting is one command away.
 fn say_first(facts: &SessionInfo) {
-    let path = facts.path.display();
+    let path = shown_path(&facts.path);
     let resumed = if facts.resumed { "going on with" } else { "scrubbing" };
-    say(format_args!("{path}: {resumed} {} ({})", facts.bytes, facts.id));
-    if facts.detector_kind != DetectorKind::Bpf && facts.goal.is_some() {
-        say(format_args!("{path}: note: requests of others are seen by {}", facts.detector));
+    let first = format!("{resumed} {} ({})", facts.bytes, facts.id);
+    let notes = facts.notes.iter().map(|note| format!("note: {note}"));
+    // A longer label would leave no room for words in a narrow terminal.
+    let (label, name) = if path.chars().count() < LABEL_MAX {
+        (format!("{path}: "), String::new())
+    } else {
+        ("".into(), format!("{path}: "))
+    };
+    for line in [first].into_iter().chain(hint(facts)).chain(notes) {
+        let _ = print_prose(&mut std::io::stderr().lock(), &label, &format!("{name}{line}"), columns::of_stderr());
     }
-    facts.notes.iter().for_each(|note| say(format_args!("{path}: note: {note}")));
+}
+
+/// Paths up to this length stand beside what is printed of them.
+const LABEL_MAX: usize = 20;
+
+/// What would make the delays exact, where they are estimates and the user did not wish for that.
+fn hint(facts: &SessionInfo) -> Option<String> {
+    let is_estimate =
+        facts.detector_kind == DetectorKind::Stat && facts.goal.is_some() && facts.detector_wish.is_none();
+    let advice = if rustix::process::geteuid().is_root() { "" } else { ": run as root for exact ones" };
+    let reason = facts.detector.split_once(", because ").map_or(String::new(), |(_, reason)| format!(" ({reason})"));
+    is_estimate.then(|| format!("hint: delays are estimates from the kernel's counters{advice}{reason}"))
 }

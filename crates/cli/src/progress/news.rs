@@ -3,6 +3,7 @@
 use scrubjay_core::scrub::ScrubReport;
 use scrubjay_core::scrub::verdict::{Cause, Unreadable};
 use scrubjay_core::units::{Nanos, Sector};
+use scrubjay_jobs::doing::held_up;
 use scrubjay_jobs::quantity::show_count;
 use std::collections::BTreeSet;
 
@@ -24,12 +25,22 @@ pub struct News {
     /// Were the first findings printed by an earlier run?
     is_known: bool,
     is_exceeded: bool,
+    is_held_up: bool,
 }
 
 impl News {
     /// The news of a target; `resumed`: does it continue a pass?
     pub fn new(name: String, goal: Option<Nanos>, resumed: bool) -> News {
-        News { name, goal, troubles_printed: 0, unreadable: BTreeSet::new(), is_known: resumed, is_exceeded: false }
+        let (is_exceeded, is_held_up) = (false, false);
+        News {
+            name,
+            goal,
+            troubles_printed: 0,
+            unreadable: BTreeSet::new(),
+            is_known: resumed,
+            is_exceeded,
+            is_held_up,
+        }
     }
 
     /// New lines, and for each whether it is a trouble of Scrubjay itself.
@@ -39,6 +50,9 @@ impl News {
             troubles.iter().skip(self.troubles_printed).map(|news| (true, format!("{name}: {news}"))).collect();
         self.troubles_printed = troubles.len();
         news.extend(self.sectors(report).into_iter().map(|line| (false, format!("{name}: {line}"))));
+        let held_up = held_up(report).filter(|_| !self.is_held_up);
+        self.is_held_up |= held_up.is_some();
+        news.extend(held_up.map(|line| (false, format!("{name}: {line}"))));
         news.extend(self.budget(report).map(|line| (false, format!("{name}: {line}"))));
         news
     }

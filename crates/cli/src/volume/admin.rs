@@ -4,6 +4,7 @@ use super::document::document;
 use super::serve::print_final_state;
 use crate::args::volume::{EventsArgs, Fail, FindingsArgs, Readd, Replace, StatusArgs, StopArgs};
 use crate::exit::{Exit, Usage};
+use crate::result::NO_REDUNDANCY;
 use crate::say::print_line;
 use anyhow::{Result, bail};
 use scrubjay_core::units::Bytes;
@@ -91,6 +92,9 @@ fn print(status: &commands::Status, out: &mut impl Write) -> Result<()> {
     let (size, chunk) = (Bytes(status.size_bytes), Bytes(status.chunk_bytes));
     let commands::Status { shape, layout, scheme, .. } = status;
     print_line(out, format_args!("{name}: {headline}, {size} in {shape}, {chunk} chunks, {layout}, {scheme}"))?;
+    if status.state.is_reduced() && status.redundancy_left() == Some(0) {
+        writeln!(out, "  {NO_REDUNDANCY}")?;
+    }
     if let Some(device) = &status.device {
         print_line(out, format_args!("  block device {device}"))?;
     }
@@ -118,7 +122,8 @@ fn print(status: &commands::Status, out: &mut impl Write) -> Result<()> {
     }
     for (slot, member) in status.members.iter().enumerate() {
         let detail = member.detail.as_ref().map(|detail| format!(" ({detail})")).unwrap_or_default();
-        let faults = if member.faults == 0 { String::new() } else { format!(", faults located: {}", member.faults) };
+        let faults =
+            if member.faults == 0 { String::new() } else { format!(", faults on it: {}", times(member.faults.into())) };
         let path = member.path.as_deref().unwrap_or("-");
         print_line(out, format_args!("  {slot:>3}  {}{detail}{faults}  {path}", member.state))?;
         if member.may_return {

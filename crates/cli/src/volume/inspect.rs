@@ -72,7 +72,7 @@ fn print_member(label: &str, bytes: u64, superblock: &Superblock, out: &mut impl
     )?;
     for (index, member) in superblock.members.iter().enumerate() {
         if member.state != MemberState::Active || member.faults > 0 {
-            writeln!(out, "  member {index}: {}, faults located: {}", member.state, member.faults)?;
+            writeln!(out, "  member {index}: {}, faults on it: {}", member.state, member.faults)?;
         }
     }
     Ok(())

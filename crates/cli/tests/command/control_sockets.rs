@@ -73,9 +73,21 @@ fn the_status_of_a_degraded_volume_begins_with_degraded() {
         scrubbed.code == Some(3) && scrubbed.stdout.starts_with("photos: DEGRADED: member 5 is missing; "),
         "{scrubbed:?}"
     );
+    assert!(!(degraded.stdout + &scrubbed.stdout).contains("NO REDUNDANCY LEFT"), "one more may fail");
     let scrubbed = served.run(&["scrub", "photos", "--policy", "none", "--fresh", "--json"]);
     let document: Value = serde_json::from_str(&scrubbed.stdout).unwrap();
     assert_eq!((scrubbed.code, &document["targets"][0]["volume_state"]), (Some(3), &"degraded".into()));
+}
+
+#[test]
+fn a_volume_without_as_many_members_as_it_has_parities_says_that_no_redundancy_is_left() {
+    let mut served = Served::new();
+    served.serve(&NAMES[..4]);
+    let status = served.run(&["volume", "status"]);
+    let scrubbed = served.run(&["scrub", "photos", "--policy", "none"]);
+    for ran in [status, scrubbed] {
+        assert!(ran.code == Some(3) && ran.stdout.contains("NO REDUNDANCY LEFT: one more fault loses data"), "{ran:?}");
+    }
 }
 
 #[test]

@@ -3,6 +3,8 @@
 use crate::bench::{Bench, RunResult, SAVED_BYTES, kill};
 use serde_json::json;
 use std::fs;
+use std::thread;
+use std::time::{Duration, Instant};
 
 #[test]
 fn a_signal_pauses_and_the_same_command_goes_on() {
@@ -35,6 +37,38 @@ fn pauses(signal: &str) {
     assert_eq!(second["bytes_verified"], 16 << 20);
     let sum = first["bytes_requested"].as_u64().unwrap() + second["bytes_requested"].as_u64().unwrap();
     assert_eq!(sum, 16 << 20, "nothing is read twice");
+}
+
+#[test]
+fn the_time_for_which_the_process_was_stopped_is_not_the_scrubs() {
+    let bench = Bench::with_image(16);
+    let began = Instant::now();
+    let child = bench.start_slow_scrub();
+    kill(&child, "-STOP");
+    let status = || fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    while !status().contains("State:\tT") {
+        thread::yield_now();
+    }
+    let stopped = Instant::now();
+    thread::sleep(Duration::from_secs(1));
+    let stopped = stopped.elapsed().as_secs_f64();
+    kill(&child, "-CONT");
+    // A save tells that the session runs again.
+    let saved = || {
+        let files = fs::read_dir(bench.state().join("scrubjay")).unwrap().filter_map(|file| file.ok()?.metadata().ok());
+        files.filter_map(|file| file.modified().ok()).max()
+    };
+    let before = saved();
+    while saved() <= before {
+        thread::yield_now();
+    }
+    kill(&child, "-TERM");
+    let ran = RunResult::new(child.wait_with_output().unwrap());
+    let elapsed = ran.target()["seconds"].as_f64().unwrap();
+    assert!(
+        elapsed + stopped <= began.elapsed().as_secs_f64(),
+        "{elapsed} s beside {stopped} s of standstill: {ran:?}"
+    );
 }
 
 #[test]

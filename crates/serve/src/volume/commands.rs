@@ -123,6 +123,14 @@ pub struct Status {
     pub members: Vec<MemberStatus>,
 }
 
+impl Status {
+    /// How many more members may fail before data is lost; `None`: the shape is not known, or data is lost already.
+    pub fn redundancy_left(&self) -> Option<usize> {
+        let parity: usize = self.shape.rsplit_once('+')?.1.parse().ok()?;
+        parity.checked_sub(self.members.iter().filter(|member| member.state != MemberCondition::Active).count())
+    }
+}
+
 /// How a volume was left by its server.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stopped {

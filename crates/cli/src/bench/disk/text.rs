@@ -1,5 +1,6 @@
 //! The result as text: the sentence first, then the figures behind it, then warnings.
 
+use crate::columns;
 use crate::say::{print_line, print_prose};
 use scrubjay_core::bench::plan::BenchPattern;
 use scrubjay_core::bench::step_result::StepFigures;
@@ -22,7 +23,7 @@ const FAULTS_MAX: usize = 10;
 /// # Errors
 /// An error of `out`.
 pub fn print(outcome: &BenchOutcome, out: &mut impl Write) -> io::Result<()> {
-    let width = console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns));
+    let width = columns::width();
     print_prose(out, "", &outcome.verdict.sentence, width)?;
     print_line(out, format_args!("{}", head(outcome)))?;
     random(outcome, out)?;
