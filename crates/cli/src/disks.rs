@@ -13,6 +13,7 @@ use scrubjay_device::store::{self, StateStore};
 use scrubjay_device::{claim, clock, target::TargetError};
 use scrubjay_jobs::control::WatchDocument;
 use scrubjay_jobs::quantity::{show_count, show_time};
+use scrubjay_jobs::sockets;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -31,7 +32,7 @@ const DAY: u64 = 86_400;
 /// Prints the table and the next step.
 pub fn run() -> Result<Exit> {
     let watch = verbs::watch_status_or_reason().ok();
-    let disks = disks(watch.as_deref())?;
+    let disks = listed(disks(watch.as_deref())?);
     let mut out = io::stdout().lock();
     if disks.is_empty() {
         writeln!(out, "No disks here (/sys/block lists none with a size). An image file can be scrubbed:")?;
@@ -39,6 +40,7 @@ pub fn run() -> Result<Exit> {
         return Ok(Exit::Clean);
     }
     table(&disks, columns::width(), &mut out)?;
+    volumes(&mut out)?;
     let advice = disks.iter().find_map(|(disk, _)| match &disk.obstacle {
         Some(TargetError::Permission { advice, .. }) => Some(advice),
         _ => None,
@@ -83,7 +85,8 @@ pub fn status(json: bool) -> Result<Exit> {
     match watch {
         Ok(status) => verbs::status::write(&status, columns::width(), &mut out)?,
         Err(why) => {
-            table(&disks(None)?, columns::width(), &mut out)?;
+            table(&listed(disks(None)?), columns::width(), &mut out)?;
+            volumes(&mut out)?;
             writeln!(out)?;
             print_prose(&mut out, "", &why, columns::width())?;
         }
@@ -178,6 +181,11 @@ impl ScrubRecord {
         }
     }
 
+    /// Is anything known of it?
+    fn is_any(&self) -> bool {
+        !self.is_readable || self.bad_sectors.is_some() || self.pass_share.is_some() || self.scrubbed_by.is_some()
+    }
+
     /// When the disk was last read in full, in words.
     pub fn last_full_read(&self) -> String {
         match self.oldest_read_seconds {
@@ -224,12 +232,53 @@ fn table(disks: &[(InventoryDisk, ScrubRecord)], width: Option<usize>, out: &mut
     Ok(columns::print(&HEADINGS, &LEAST_IMPORTANT, &rows, width, out)?)
 }
 
+/// Those that are listed: loop devices and the like only if something is known of them, because those of snaps and
+/// containers would crowd out the disks; all, if nothing else is there.
+fn listed(disks: Vec<(InventoryDisk, ScrubRecord)>) -> Vec<(InventoryDisk, ScrubRecord)> {
+    let is_listed = |(disk, record): &(InventoryDisk, ScrubRecord)| !is_hideable(&name_of(disk)) || record.is_any();
+    let is_any = disks.iter().any(is_listed);
+    disks.into_iter().filter(|disk| !is_any || is_listed(disk)).collect()
+}
+
+/// Where volumes are served, how to see them.
+fn volumes(out: &mut impl Write) -> Result<()> {
+    match sockets::sockets().unwrap_or_default().len() {
+        0 => Ok(()),
+        1 => Ok(writeln!(out, "\nOne volume is served: `scrubjay volume status` shows it.")?),
+        count => Ok(writeln!(out, "\n{count} volumes are served: `scrubjay volume status` shows them.")?),
+    }
+}
+
+fn name_of(disk: &InventoryDisk) -> String {
+    disk.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// Devices that are there without a user's doing, and are listed only if something is known of them.
+fn is_hideable(name: &str) -> bool {
+    ["loop", "zram", "nbd"].iter().any(|kind| name.starts_with(kind))
+}
+
+/// What a device of this name is. A virtual disk claims to spin, which says nothing of what lies below it.
+fn kind(name: &str, is_rotational: bool) -> &'static str {
+    const BY_NAME: [(&str, &str); 7] = [
+        ("loop", "file"),
+        ("md", "array"),
+        ("dm-", "mapped"),
+        ("vd", "virtual"),
+        ("xvd", "virtual"),
+        ("nbd", "network"),
+        ("zram", "memory"),
+    ];
+    let by_name = BY_NAME.iter().find(|(start, _)| name.starts_with(start)).map(|&(_, kind)| kind);
+    by_name.unwrap_or(if is_rotational { "hard disk" } else { "flash" })
+}
+
 fn row((disk, record): &(InventoryDisk, ScrubRecord)) -> [String; 8] {
     let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".to_owned());
     [
         disk.path.display().to_string(),
         disk.bytes.to_string(),
-        if disk.is_rotational { "hard disk" } else { "flash" }.to_owned(),
+        kind(&name_of(disk), disk.is_rotational).to_owned(),
         text(&disk.model),
         text(&disk.serial),
         record.last_full_read(),
@@ -256,5 +305,13 @@ mod tests {
         let running = ScrubRecord { scrubbed_by: Some(7), ..under_way };
         assert_eq!(running.now(None), "scrubbed by process 7, 43 % done");
         assert_eq!(ScrubRecord::default().last_full_read(), "unknown");
+    }
+
+    #[test]
+    fn a_kind_is_claimed_only_of_hardware() {
+        let kinds = ["sda", "nvme0n1", "vda", "md127", "dm-0", "loop3"].map(|name| kind(name, true));
+        assert_eq!(kinds, ["hard disk", "hard disk", "virtual", "array", "mapped", "file"]);
+        assert_eq!(kind("sda", false), "flash");
+        assert!(is_hideable("loop3") && !is_hideable("md0") && !is_hideable("dm-0"));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::pool;
 use crate::say::{shown, shown_path};
-use crate::volume::admin::summaries;
+use crate::volume::admin::{NO_REDUNDANCY, summaries};
 use scrubjay_core::scrub::ScrubState;
 use scrubjay_core::scrub::idle::{Goal, GoalForm, Slowdown};
 use scrubjay_core::scrub::verdict::Cause;
@@ -45,9 +45,6 @@ const MADE_TO_AGREE: &str =
 /// What to do where members do not agree.
 const ADVICE_MISMATCH: &str = "nothing was changed there: compare the files that lie there with a backup before you let md overwrite one side (its \
      `repair` takes the first copy, or the data, for right, also where they are wrong)";
-
-/// Of a volume that does without as many members as it has parities.
-pub const NO_REDUNDANCY: &str = "NO REDUNDANCY LEFT: one more fault loses data";
 
 /// Fewer response times than these are not summed up.
 const TIMES_MIN: u64 = 100;

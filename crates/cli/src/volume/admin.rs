@@ -4,7 +4,6 @@ use super::document::document;
 use super::serve::print_final_state;
 use crate::args::volume::{EventsArgs, Fail, FindingsArgs, Readd, Replace, StatusArgs, StopArgs};
 use crate::exit::{Exit, Usage};
-use crate::result::NO_REDUNDANCY;
 use crate::say::print_line;
 use anyhow::{Result, bail};
 use scrubjay_core::units::Bytes;
@@ -82,6 +81,9 @@ struct NoVolumeStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
 }
+
+/// Of a volume that does without as many members as it has parities.
+pub const NO_REDUNDANCY: &str = "NO REDUNDANCY LEFT: one more fault loses data";
 
 fn print(status: &commands::Status, out: &mut impl Write) -> Result<()> {
     let headline = match status.state {
