@@ -484,10 +484,10 @@ fn disagreement(array: &ArrayState, reading: &ReadingState) -> Option<Condition>
         (0, 0) => return None,
         (corrected, 0) => (
             match corrected {
-                1 => "1 place was wrong, and was made right".to_owned(),
-                _ => format!("{corrected} places were wrong, and were made right"),
+                1 => "1 place was wrong, and is right now".to_owned(),
+                _ => format!("{corrected} places were wrong, and are right now"),
             },
-            "what was wrong was made right from the other members",
+            "it was repaired from the other members, or was right when it was read again",
             "nothing; if it becomes more, look which member it is: its log says so",
         ),
         (_, mismatched) if array.facts.level.starts_with("btrfs") => (

@@ -205,7 +205,7 @@ fn arrays(text: &mut MetricsText, arrays: &[ArrayEntry], is_fresh: bool) {
         ("array_redundancy_designed", "How many members may be lost when all are there.", |array| {
             Some(array.redundancy as f64)
         }),
-        ("array_corrected_blocks", "Rows or copies that its last check found corrupt, and made right.", |array| {
+        ("array_corrected_blocks", "Rows or copies that its last check found corrupt, and that are right now.", |array| {
             array.check.as_ref().map(|check| check.corrected as f64)
         }),
         (
