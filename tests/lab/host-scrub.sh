@@ -37,6 +37,13 @@ for order in sequential staggered; do
 done
 "$scrubjay" scrub "$disk" --policy none --range ..1MiB --no-progress --state "$work/hint" >"$work/hint.txt" || true
 expect "the result says how to look up what lies there" "$(grep -c "scrubjay explain $disk 1000+3\$" "$work/hint.txt")" 1
+# The same disk under a second name: two targets of one command are read one after the other.
+mknod "$work/second" b "$((0x$(stat -c %t "$disk")))" "$((0x$(stat -c %T "$disk")))"
+status=0
+"$scrubjay" scrub "$disk" "$work/second" --policy none --no-progress --state "$work/two" >"$work/two.txt" 2>"$work/two.said" || status=$?
+expect "two targets on one disk: exit code" "$status" 3
+expect "two targets on one disk: both are read" "$(grep -c '6 UNREADABLE sectors in 3 places' "$work/two.txt")" 2
+expect "two targets on one disk: the second has to wait" "$(grep -c 'its turn is next' "$work/two.said")" 1
 "$here/faulty-disk" destroy plain
 
 # From here on a disk that can be told to stop answering, so that a scrub is in the middle of it for sure.

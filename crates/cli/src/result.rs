@@ -107,8 +107,14 @@ pub fn print(outcomes: &[TargetOutcome], out: &mut impl Write) -> io::Result<()>
         if let Some(latency) = &report.latency
             && latency.with_scrub.moments().count >= TIMES_MIN as f64
         {
-            writeln!(out, "  they took {} beside this scrub", times(&latency.with_scrub))?;
-            writeln!(out, "  and {} without it, as far as can be told", times(&latency.without_scrub))?;
+            let with_scrub = times(&latency.with_scrub);
+            match report.slowdown.max {
+                Nanos::ZERO => writeln!(out, "  they took {with_scrub}")?,
+                _ => {
+                    writeln!(out, "  they took {with_scrub} beside this scrub")?;
+                    writeln!(out, "  and {} without it, as far as can be told", times(&latency.without_scrub))?;
+                }
+            }
             if let Some([first, last]) = latency.stretched() {
                 let (first, last) = (show_time(first), show_time(last));
                 writeln!(

@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 use scrubjay_core::scrub::ScrubReport;
 use scrubjay_core::scrub::idle::PolicyKind;
 use scrubjay_device::btrfs::PoolError;
+use scrubjay_device::claim::ClaimError;
 use scrubjay_device::control::SessionControl;
 use scrubjay_device::md;
 use scrubjay_device::output::OutputError;
@@ -43,23 +44,35 @@ pub fn run(args: &ScrubArgs) -> Result<Exit> {
     unused_option::check(name, uses, &args.settings.parameters.given)?;
     let stop = PauseSignal::on_signals()?;
     md::put_back_all(&settings.state_folder()).iter().for_each(|line| say(format_args!("scrubjay: {line}")));
-    let mut prepared = Vec::new();
     // A target that is named twice is scrubbed once.
     let mut seen = HashSet::new();
     let is_new = |path: &&PathBuf| seen.insert(path.canonicalize().unwrap_or_else(|_| path.to_path_buf()));
-    for path in args.targets.iter().filter(is_new) {
-        match prepare(args, &settings, path) {
-            Ok(target) => prepared.push(target),
-            Err(NotReady { text, exit }) => {
+    let mut targets: Vec<&PathBuf> = args.targets.iter().filter(is_new).collect();
+    let (mut ended, mut refusal) = (Vec::new(), None);
+    while !targets.is_empty() && refusal.is_none() && !stop.is_requested() {
+        let (prepared, later) = match prepare_all(args, &settings, &targets) {
+            Ok(ready) => ready,
+            Err(NotReady { text, exit, .. }) => {
                 say(format_args!("scrubjay: {text}"));
-                return Ok(exit);
+                refusal = Some(exit);
+                continue;
             }
+        };
+        if args.repair && !args.yes && ended.is_empty() {
+            ask_for_repair(&args.targets)?;
         }
+        for path in &later {
+            say(format_args!("{}: on the same disk as another target: its turn is next", shown_path(path)));
+        }
+        ended.extend(run_all(prepared, &stop, !args.no_progress));
+        targets = later;
     }
-    if args.repair && !args.yes {
-        ask_for_repair(&args.targets)?;
+    if let Some(exit) = refusal.filter(|_| ended.is_empty()) {
+        return Ok(exit);
     }
-    let ended = run_all(prepared, &stop, !args.no_progress);
+    for path in targets {
+        say(format_args!("{}: not begun; the same command begins it", shown_path(path)));
+    }
     let all_ended = ended.iter().all(Option::is_some);
     let outcomes: Vec<TargetOutcome> = ended.into_iter().flatten().collect();
     let mut out = io::stdout().lock();
@@ -74,6 +87,9 @@ pub fn run(args: &ScrubArgs) -> Result<Exit> {
     printed.context("cannot write the result to standard output")?;
     if !all_ended {
         return Ok(Exit::Failed);
+    }
+    if let Some(exit) = refusal {
+        return Ok(exit);
     }
     // The worst outcome decides.
     Ok(match outcomes.iter().map(TargetOutcome::kind).max() {
@@ -99,6 +115,8 @@ struct Prepared {
 struct NotReady {
     text: String,
     exit: Exit,
+    /// Does another target of this command hold its disk?
+    is_held_here: bool,
 }
 
 impl From<TargetNameError> for NotReady {
@@ -110,14 +128,32 @@ impl From<TargetNameError> for NotReady {
             TargetNameError::Absent(_) => " (start a volume with `scrubjay volume serve`)".to_owned(),
             _ => String::new(),
         };
-        NotReady { text: format!("{error}{hint}"), exit: exit_of_name(&error) }
+        NotReady { text: format!("{error}{hint}"), exit: exit_of_name(&error), is_held_here: false }
     }
 }
 
 impl From<SessionError> for NotReady {
     fn from(error: SessionError) -> NotReady {
-        NotReady { text: format!("{error}{}", hint(&error)), exit: exit_of(&error) }
+        let is_held_here = matches!(error, SessionError::Claim { source: ClaimError::HeldByThisProcess, .. });
+        NotReady { text: format!("{error}{}", hint(&error)), exit: exit_of(&error), is_held_here }
     }
+}
+
+/// Prepares the targets that can run beside each other; of several on one disk the first. Returns the others, too.
+fn prepare_all<'a>(
+    args: &ScrubArgs,
+    settings: &Settings,
+    targets: &[&'a PathBuf],
+) -> Result<(Vec<Prepared>, Vec<&'a PathBuf>), NotReady> {
+    let (mut prepared, mut later) = (Vec::new(), Vec::new());
+    for &path in targets {
+        match prepare(args, settings, path) {
+            Ok(target) => prepared.push(target),
+            Err(refusal) if refusal.is_held_here && !prepared.is_empty() => later.push(path),
+            Err(refusal) => return Err(refusal),
+        }
+    }
+    Ok((prepared, later))
 }
 
 fn prepare(args: &ScrubArgs, settings: &Settings, path: &Path) -> Result<Prepared, NotReady> {

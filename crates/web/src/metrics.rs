@@ -205,9 +205,11 @@ fn arrays(text: &mut MetricsText, arrays: &[ArrayEntry], is_fresh: bool) {
         ("array_redundancy_designed", "How many members may be lost when all are there.", |array| {
             Some(array.redundancy as f64)
         }),
-        ("array_corrected_blocks", "Rows or copies that its last check found corrupt, and that are right now.", |array| {
-            array.check.as_ref().map(|check| check.corrected as f64)
-        }),
+        (
+            "array_corrected_blocks",
+            "Rows or copies that its last check found corrupt, and that are right now.",
+            |array| array.check.as_ref().map(|check| check.corrected as f64),
+        ),
         (
             "array_corrupt_blocks",
             "Sectors whose copies or parity disagree by its last check, and were left as they are.",
