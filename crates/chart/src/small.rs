@@ -111,30 +111,29 @@ pub fn cells(cells: &[ChartCell], columns: usize, label: &str) -> String {
 }
 
 /// A row of dots along a line from the least to the greatest; odd dots have their words above them. `show` formats the
-/// ends.
-pub fn dots(dots: &[StripDot], show: impl Fn(f64) -> String, label: &str) -> String {
-    const WIDTH: f64 = 1040.0;
+/// ends, and `width` is in pixels: on a telephone a wide row would hide its far end, where odd dots lie.
+pub fn dots(dots: &[StripDot], width: f64, show: impl Fn(f64) -> String, label: &str) -> String {
     const ENDS: f64 = 64.0;
     /// The number of dots whose words fit above the line.
     const NAMED_MAX: usize = 4;
     let finite = || dots.iter().map(|dot| dot.at).filter(|at| at.is_finite());
     let (least, most) = finite().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, m), at| (l.min(at), m.max(at)));
-    let mut svg = begin("dots", (WIDTH, 44.0), label);
+    let mut svg = begin("dots", (width, 44.0), label);
     if least > most {
         svg.push_str("</svg>");
         return svg;
     }
     let spread = if most > least { most - least } else { 1.0 };
-    let place = |at: f64| ENDS + (WIDTH - 2.0 * ENDS) * (at - least) / spread;
+    let place = |at: f64| ENDS + (width - 2.0 * ENDS) * (at - least) / spread;
     let _ = writeln!(
         svg,
         "<text class=\"soft\" x=\"{}\" y=\"34\" text-anchor=\"end\">{}</text><text class=\"soft\" x=\"{}\" y=\"34\">{}</text>\
          <path class=\"axis\" d=\"M{ENDS} 30H{}\"/>",
         px(ENDS - 12.0),
         escape(&show(least)),
-        px(WIDTH - ENDS + 12.0),
+        px(width - ENDS + 12.0),
         escape(&show(most)),
-        px(WIDTH - ENDS)
+        px(width - ENDS)
     );
     let mut named: Vec<f64> = Vec::new();
     for dot in dots.iter().filter(|dot| dot.at.is_finite()) {
@@ -148,7 +147,7 @@ pub fn dots(dots: &[StripDot], show: impl Fn(f64) -> String, label: &str) -> Str
         );
         // Words closer together than this would overlap.
         if dot.is_outlier && named.len() < NAMED_MAX && named.iter().all(|other| (other - x).abs() > 150.0) {
-            let (anchor, at) = if x > WIDTH / 2.0 { ("end", x + 4.0) } else { ("start", x - 4.0) };
+            let (anchor, at) = if x > width / 2.0 { ("end", x + 4.0) } else { ("start", x - 4.0) };
             let _ = writeln!(svg, "<text x=\"{}\" y=\"16\" text-anchor=\"{anchor}\">{words}</text>", px(at));
             named.push(x);
         }
@@ -248,8 +247,8 @@ mod tests {
             TimelineRow { name: "<b>".into(), class: "pass", marks: vec![(0.5, "&".into()), (0.5001, "x".into())] };
         let drawings = [
             cells(&vec![cell("a"); 5], 2, "map"),
-            dots(&[outlier(1.0), outlier(1.0), outlier(f64::NAN)], |at| format!("{at}"), "heat"),
-            dots(&[], |_| String::new(), "none"),
+            dots(&[outlier(1.0), outlier(1.0), outlier(f64::NAN)], 390.0, |at| format!("{at}"), "heat"),
+            dots(&[], 390.0, |_| String::new(), "none"),
             spark(&[0, 0, 3], "bad"),
             timeline(&[row], &[(0.0, "Jan".into())], "year"),
         ];

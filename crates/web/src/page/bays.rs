@@ -105,24 +105,27 @@ fn strips(view: &PageView<'_>, all: &[&DiskEntry]) -> Markup {
         ),
         ("Days since its oldest sector was read", strip(all, days, |at| format!("{at:.0} d"))),
     ];
-    let drawn: Vec<(&str, String)> = strips.into_iter().filter_map(|(name, drawn)| Some((name, drawn?))).collect();
+    let drawn: Vec<(&str, [String; 2])> = strips.into_iter().filter_map(|(name, drawn)| Some((name, drawn?))).collect();
     html! {
         @if !drawn.is_empty() {
             section aria-labelledby="spread" {
                 h2 #spread { "Spread" }
                 p.soft { "A dot is a disk; what lies far from the others is named." }
-                @for (name, drawn) in &drawn { div.strip { h3 { (name) } div.scroll tabindex="0" role="group" aria-label=(name) { (PreEscaped(drawn)) } } }
+                @for (name, drawn) in &drawn { div.strip { h3 { (name) } @for drawn in drawn { (PreEscaped(drawn)) } } }
             }
         }
     }
 }
+
+/// The widths in which a row is drawn, in pixels: for a wide window and for a narrow one. The style shows one of them.
+const WIDTHS: [f64; 2] = [1040.0, 390.0];
 
 /// `None`: the value is known of fewer than three disks, or is the same for all.
 fn strip(
     all: &[&DiskEntry],
     value: impl Fn(&DiskEntry) -> Option<f64>,
     show: impl Fn(f64) -> String,
-) -> Option<String> {
+) -> Option<[String; 2]> {
     let known: Vec<(&DiskEntry, f64)> = all.iter().filter_map(|disk| Some((*disk, value(disk)?))).collect();
     let values: Vec<f64> = known.iter().map(|(_, value)| *value).collect();
     if values.len() < 3 || values.iter().all(|value| *value == values[0]) {
@@ -140,7 +143,7 @@ fn strip(
         true => format!("{} disks, the middle one at {}, none far from it", dots.len(), show(middle)),
         false => format!("{} disks, the middle one at {}; far from it: {}", dots.len(), show(middle), named.join(", ")),
     };
-    Some(small::dots(&dots, show, &label))
+    Some(WIDTHS.map(|width| small::dots(&dots, width, &show, &label)))
 }
 
 /// The median, and the median distance from it.
@@ -164,9 +167,10 @@ mod tests {
             .collect();
         let all: Vec<&DiskEntry> = disks.iter().collect();
         let heat = |disk: &DiskEntry| Some(if disk.bytes == 7 { 55.0 } else { 30.0 + (disk.bytes % 5) as f64 });
-        let svg = strip(&all, heat, |at| format!("{at}")).unwrap();
-        assert_eq!(svg.matches("class=\"odd\"").count(), 1);
-        assert!(svg.contains("far from it: sd7 55"), "{svg}");
+        for svg in strip(&all, heat, |at| format!("{at}")).unwrap() {
+            assert_eq!(svg.matches("class=\"odd\"").count(), 1);
+            assert!(svg.contains("far from it: sd7 55"), "{svg}");
+        }
         assert!(strip(&all, |_| Some(1.0), |at| format!("{at}")).is_none());
         assert!(strip(&all[..2], heat, |at| format!("{at}")).is_none());
     }
