@@ -105,7 +105,7 @@ mod tests {
     fn seen(idle_seconds: &[f64]) -> Observed {
         let mut seen = Observed::default();
         (0..8).for_each(|_| seen.service.add(Bytes::mib(1), DiskHead::There, Nanos::from_millis(10), Nanos::ZERO));
-        idle_seconds.iter().for_each(|&s| seen.workload.add_idle(Nanos::from_secs_f64(s)));
+        idle_seconds.iter().for_each(|&s| seen.workload.add_idle(Nanos::ZERO, Nanos::from_secs_f64(s)));
         seen
     }
 

@@ -131,7 +131,7 @@ impl ForegroundTracker {
     /// `count` requests arrived; an idle interval ends.
     pub(super) fn arrived(&mut self, at: Nanos, count: u32, seen: &mut Observed) {
         if self.outstanding == 0 {
-            seen.workload.add_idle(at.since(self.idle_since));
+            seen.workload.add_idle(at, at.since(self.idle_since));
         }
         self.outstanding += u64::from(count);
         seen.workload.add_requests(count);
@@ -198,6 +198,11 @@ impl ForegroundTracker {
             };
             let Some(request) = self.at_disk.pop_front() else { continue };
             self.serve(request, end, own, slowdown);
+        }
+        // Beyond `FOLLOWED_MAX` completions are dropped, too. Requests that would wait for theirs for ever would be
+        // taken for those that complete later, and no delay would be seen any more.
+        if self.outstanding == 0 {
+            self.at_disk.clear();
         }
     }
 
@@ -357,6 +362,30 @@ mod tests {
         }
         assert!(foreground.latency().is_none());
         assert_eq!(seen.slowdown.lost(), ms(5 * 100), "the rest of ours is lost, as far as is known");
+    }
+
+    #[test]
+    fn delays_are_seen_after_more_requests_than_can_be_followed_in_one_scrub_request() {
+        let (mut foreground, mut seen) = bench();
+        let us = |micros: u64| Nanos(1000 * micros);
+        // During a scrub request of a second 32 requests are always at the disk, until all are completed.
+        (0..32).for_each(|at| foreground.arrived(us(at), 1, &mut seen));
+        for at in 32..FOLLOWED_MAX as u64 {
+            foreground.completed(us(10 * at), 1);
+            foreground.arrived(us(10 * at), 1, &mut seen);
+        }
+        (0..32).for_each(|at| foreground.completed(us(990_000 + at), 1));
+        foreground.account(ms(0), ms(1000), &mut seen.slowdown);
+        assert_eq!(foreground.outstanding(), 0);
+        let before = seen.slowdown.lost();
+        for second in 2..42 {
+            // Idle for a second; then a request meets a scrub request that has 8 ms left, and waits for it.
+            foreground.arrived(ms(1000 * second + 2), 1, &mut seen);
+            foreground.account(ms(1000 * second), ms(1000 * second + 10), &mut seen.slowdown);
+            foreground.completed(ms(1000 * second + 14), 1);
+            foreground.account_rest(&mut seen.slowdown);
+        }
+        assert_eq!(seen.slowdown.lost() - before, ms(40 * 8));
     }
 
     #[test]

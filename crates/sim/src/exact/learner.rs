@@ -103,7 +103,7 @@ impl Learner<'_> {
     }
 
     fn arrived(&mut self, from: Nanos, at: Nanos) {
-        self.observed.workload.add_idle(at - from);
+        self.observed.workload.add_idle(at, at - from);
         self.observed.workload.add_requests(1);
         self.policy.learn(at, &self.observed);
     }

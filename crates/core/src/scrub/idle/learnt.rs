@@ -236,10 +236,10 @@ mod tests {
         let (mut seen, mut rng) = (Observed::default(), Rng::new(1));
         let ms = |millis: f64| Nanos::from_secs_f64(millis / 1e3);
         for round in 0..3000u64 {
-            seen.workload.add_idle(ms(10.0 * 50f64.powf(rng.uniform())));
+            seen.workload.add_idle(Nanos::ZERO, ms(10.0 * 50f64.powf(rng.uniform())));
             seen.workload.add_requests(1);
             for _ in 0..2 {
-                seen.workload.add_idle(ms(20.0));
+                seen.workload.add_idle(Nanos::ZERO, ms(20.0));
                 seen.workload.add_requests(1);
             }
             let (size, at) = ([Bytes::kib(64), Bytes::kib(512)][round as usize % 2], Nanos::from_millis(round));

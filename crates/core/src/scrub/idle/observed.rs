@@ -33,6 +33,8 @@ pub struct ObservedWorkload {
     pub intervals: u64,
     /// The length of the last idle interval that has ended.
     pub idle_last: Nanos,
+    /// The time at which it ended. A detector may report it some time later.
+    pub idle_ended: Nanos,
     /// The requests that followed the ends of idle intervals.
     pub followers: Followers,
 }
@@ -44,12 +46,12 @@ impl ObservedWorkload {
         self.followers.arrived(count);
     }
 
-    /// Counts an idle interval that has ended.
-    pub fn add_idle(&mut self, length: Nanos) {
+    /// Counts an idle interval that ended at `at`.
+    pub fn add_idle(&mut self, at: Nanos, length: Nanos) {
         self.idle.add(length);
         self.idle_total += length;
         self.intervals += 1;
-        self.idle_last = length;
+        (self.idle_last, self.idle_ended) = (length, at);
         self.followers.ended(length);
         if self.idle.moments().count > INTERVALS_MAX {
             self.idle.fade(0.5);

@@ -11,7 +11,8 @@
 //! budget left. So after some hundred requests the mean *so far* exceeds the goal by no more than the cost of one scrub
 //! request. That can be much: a collision with the first request of an unprecedented burst can cost what the goal
 //! allows in hours. The stat detector does not see completions, so requests queued behind are not counted there.
-//! (Exception: in *quiet* time, idle for twice as long as the longest interval so far, requests that are short relative
+//! (Exceptions: where even the smallest request usually takes longer than the max goal, one is sent now and then, to find
+//! out whether the disk has become faster. And in *quiet* time, idle for twice as long as the longest interval so far, requests that are short relative
 //! to that time are sent even without budget. Otherwise a load that stops would stop the scrub.)
 //!
 //! The budget is not spent for its own sake: at the beginning half of it is kept for what is still unknown, and no
@@ -457,7 +458,7 @@ impl IdlePolicy for Budget {
             self.calibration.update(ended as f64 * predicted, slowdown.lost().as_secs_f64(), usual);
             self.phases.update(
                 self.schedule.ages(),
-                at,
+                workload.idle_ended,
                 self.setting.wait.as_secs_f64(),
                 workload.idle_last.as_secs_f64(),
             );

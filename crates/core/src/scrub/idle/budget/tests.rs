@@ -2,13 +2,14 @@
 
 use super::*;
 use crate::rng::Rng;
+use crate::scrub::idle::ServiceTimes;
 
 /// A workload of idle intervals with `burst` requests between two of them, and the authors' drive.
 fn seen(intervals: impl IntoIterator<Item = f64>, burst: u32) -> Observed {
     let mut seen = Observed::default();
     for length in intervals {
         seen.workload.add_requests(burst);
-        seen.workload.add_idle(Nanos::from_secs_f64(length));
+        seen.workload.add_idle(Nanos::ZERO, Nanos::from_secs_f64(length));
     }
     for size in SIZES {
         let service = 3.7e-3 + 11.07e-3 * size.as_mib_f64();
@@ -86,7 +87,7 @@ fn delays_of_queued_requests_are_learned_and_planned_for() {
     for interval in 0..INTERVALS {
         seen.workload.add_requests(1);
         let delay = lost(&budget, interval);
-        seen.workload.add_idle(Nanos::from_secs_f64(length(interval)));
+        seen.workload.add_idle(Nanos::ZERO, Nanos::from_secs_f64(length(interval)));
         budget.learn(Nanos::ZERO, &seen);
         seen.slowdown.add(Nanos::from_secs_f64(delay));
     }
@@ -151,4 +152,22 @@ fn a_load_that_stops_does_not_stop_the_scrub() {
     assert!(budget.decide(&idle_for(40), &seen).not_before > Nanos::from_secs(100), "nothing is left");
     let night = budget.decide(&idle_for(61_000), &seen);
     assert_eq!((night.not_before, night.size), (Nanos::from_secs(100), Bytes::mib(4)));
+}
+
+#[test]
+fn no_more_delay_is_expected_of_a_request_than_it_can_cause_where_others_pass_it() {
+    let mut rng = Rng::new(3);
+    let mut seen = seen((0..2000).map(|_| rng.exponential(2.0)), 1);
+    let (service, held) = (Nanos::from_millis(250), Nanos::from_millis(40));
+    seen.service = ServiceTimes::held_up_to(Some(held));
+    for head in [DiskHead::Away, DiskHead::There] {
+        SIZES.into_iter().for_each(|size| (0..50).for_each(|_| seen.service.add(size, head, service, Nanos::ZERO)));
+    }
+    let mut budget = Budget::new(Goal::default());
+    budget.learn(Nanos::ZERO, &seen);
+    budget.schedule.set_target(f64::INFINITY, 0.0);
+    let delays = (1..200).map(|step| budget.schedule.expected_delay(0.05 * f64::from(step), 0));
+    let most = delays.fold(0.0, f64::max);
+    // The shares of intervals at neighbouring ages overlap by up to a third.
+    assert!((0.02..1.5 * held.as_secs_f64()).contains(&most), "{most}");
 }

@@ -141,7 +141,7 @@ impl PricePlan {
         plan
     }
 
-    /// Computes `rests` and `broken`.
+    /// Computes `expected_delays` and `broken`: follows, from age 0 on, the share of the intervals that decides in each cell.
     pub(super) fn predict_delays(&mut self, ages: &Ages, sides: &[PlanSide; 2]) {
         let inner = ages.cells().len().saturating_sub(1);
         // The share of the intervals of that age in which the plan decides in the middle of a cell, by [`DiskHead`].
@@ -164,7 +164,8 @@ impl PricePlan {
         }
     }
 
-    /// Adds to `rests` the delays from a choice that is made in a cell, in a share of the intervals.
+    /// Adds to `expected_delays` what a choice that is made in a cell, in a share of the intervals, costs those that end
+    /// during it.
     pub(super) fn predict_choice(&mut self, ages: &Ages, cell: usize, share: f64, choice: &Choice, head: DiskHead) {
         let (cells, inner) = (ages.cells(), ages.cells().len() - 1);
         let service = choice.service.mean;
@@ -180,10 +181,12 @@ impl PricePlan {
         }
         let end = middle(ages, cell) + service;
         // Intervals that end in the first half of the cell end before the request.
-        self.expected_delays[cell] += 0.5 * share * choice.ends.weight(cell) * service;
+        let held = |rest: f64| choice.service.held(rest);
+        self.expected_delays[cell] += 0.5 * share * choice.ends.weight(cell) * held(service);
         let later_cells =
             (cell + 1..=inner).map(|cell| (cell, middle(ages, cell))).take_while(|&(_, middle)| middle < end);
-        later_cells
-            .for_each(|(cell, middle)| self.expected_delays[cell] += share * choice.ends.weight(cell) * (end - middle));
+        later_cells.for_each(|(cell, middle)| {
+            self.expected_delays[cell] += share * choice.ends.weight(cell) * held(end - middle);
+        });
     }
 }
