@@ -1,7 +1,8 @@
 //! The operations that a volume asks of its members' disks, and their results: the contract with a volume's two pumps.
 //!
 //! A pump takes operations, does each on the disk of its member, in any order and many at once, and returns the buffer with
-//! the result. Operations on the same bytes are never under way together. A write that was not asked to be durable is
+//! the result. A write is never under way together with another operation on the same bytes. A
+//! write that was not asked to be durable is
 //! volatile until a flush of its member has ended that was asked for after the write's end.
 
 use crate::buffer::Buffer;

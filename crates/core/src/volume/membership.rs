@@ -55,7 +55,8 @@ indexed!(MemberIndex: VolumeMember);
 /// The members, and the contents of their superblocks.
 pub(super) struct Membership {
     pub phase: VolumePhase,
-    /// Whether more members are out than the volume can do without. From then on it reads what it can, and writes nothing.
+    /// Whether more members are out than the volume can do without. From then on it reads what it can, and
+    /// begins no write; repairs under way may still end theirs, over rows that were wrong before.
     pub is_broken: bool,
     pub superblock: Superblock,
     /// The superblock as it was last written by this run.

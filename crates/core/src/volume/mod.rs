@@ -159,11 +159,13 @@ impl Volume {
             }
             let end = stripes.end.min(handle.with(|state| state.geometry.all_stripes().end));
             let mut reply = BlockReply::Done;
-            if stripes.start == StripeIndex(0) {
+            let is_ending =
+                || handle.with(|state| matches!(state.membership.phase, VolumePhase::Stopping | VolumePhase::Stopped));
+            if stripes.start == StripeIndex(0) && !is_ending() {
                 metadata::verify(&handle).await;
             }
             for stripe in StripeIndex::each(stripes.start..end) {
-                if handle.with(|state| state.membership.phase == VolumePhase::Stopping) {
+                if is_ending() {
                     reply = BlockReply::Failed(BlockFailure::Stopping);
                     break;
                 }

@@ -61,6 +61,7 @@ async fn read_held(handle: &VolumeHandle, wants: &[StripePieces], guards: Vec<Op
     let is_read = |stripe: StripeIndex, guard: &Option<Guard>| {
         guard.is_some() && handle.with(|state| state.maps.written.get(stripe))
     };
+    // A plan for each stripe that is locked and written; none if it is undecided, or lacks more members than it has parities.
     let plans: Vec<Option<StripePlan>> = wants
         .iter()
         .zip(&guards)
@@ -68,12 +69,14 @@ async fn read_held(handle: &VolumeHandle, wants: &[StripePieces], guards: Vec<Op
             is_read(*stripe, guard).then(|| handle.with(|state| plan_read(state, *stripe, positions_of(pieces))))?
         })
         .collect();
+    // One batch of reads for all plans; the results come in their order.
     let planned = wants.iter().zip(&plans).filter_map(|((stripe, _), plan)| {
         let plan = plan.as_ref()?;
         Some(WantedRows { stripe: *stripe, chunks: plan.read_chunks, appendices: plan.read_appendices })
     });
     let mut all = rows::read_together(handle, &planned.collect::<Vec<_>>()).await.into_iter();
 
+    // A stripe without a plan is answered for its reason: busy, unread, or never written.
     let mut answers = Vec::with_capacity(wants.len());
     for (((stripe, pieces), plan), guard) in wants.iter().zip(&plans).zip(&guards) {
         let (stripe, wanted) = (*stripe, positions_of(pieces));

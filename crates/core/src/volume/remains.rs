@@ -81,7 +81,9 @@ pub(super) async fn read_without_reconstruction(
         (true, true) => wanted.iter().filter(|&position| is_older_than_all(&rows.evidence, position)).collect(),
         (false, _) => PositionSet::NONE,
     };
-    // A row that does not check itself counts as right if another row claims the same sum for it, or no other row has a claim.
+    // A row without a version, which does not show that it is old, counts as right if another row claims the same sum for it,
+    // or no other row has a claim: one that does not check itself, or one of a stripe that a crash left undecided.
+    let needs_witnesses = needs_witnesses || (is_undecided && scheme.lists_sums() && !scheme.has_versions());
     let is_witnessed = |position: StripePosition, sum: u32| {
         let mut other_claims = rows.evidence.claims(position).filter(|&(claimant, _)| claimant != position).peekable();
         !needs_witnesses || other_claims.peek().is_none() || other_claims.any(|(_, entry)| entry.sum == sum)

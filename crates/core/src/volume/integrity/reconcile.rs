@@ -9,10 +9,11 @@
 //!    claims agree, that is the stripe's state. The disregarded rows were torn, or corrupt before.
 //! 1. Forward: the newest version of each chunk, if parities that encode exactly these can rebuild what is older.
 //! 2. Another list, if it takes nothing back: no row that is there names a newer version of itself.
-//! 3. If no data row is missing or foreign: all data rows as they are, torn ones too; also sound rows older than every list:
-//!    the parities' writes may be on the medium and those of more rows lost than the parities can rebuild.
-//! 4. Another list, taking back what was not acknowledged as durable.
-//! 5. Missing chunks are lost; the rest stays as it is.
+//! 3. If a data row is missing or foreign: another list, taking back what was not acknowledged as durable.
+//! 4. If none is: keep all data rows as they are, torn ones included, and compute the parities anew. A sound row may then
+//!    be older than every list: its write was lost in the crash while the parities' writes arrived, in more rows than the
+//!    parities can rebuild.
+//! 5. Missing and foreign chunks are lost; the rest stays as it is.
 
 use super::evidence::Evidence;
 use super::judge::judge;
@@ -42,11 +43,13 @@ pub fn reconcile(evidence: &Evidence) -> Reconciliation {
     let torn: PositionSet = data.iter().filter(|&position| status(position) == RowStatus::Torn).collect();
     let gone = data - evidence.sound() - torn;
 
+    // Rule 0.
     if let Some(reconciliation) = agreed(evidence) {
         return reconciliation;
     }
     let mut candidates = candidates(evidence);
     candidates.sort_by_key(|candidate| (std::cmp::Reverse(candidate.version_sum), candidate.rebuilt.count()));
+    // Rules 1 and 2.
     if let Some(candidate) = candidates
         .iter()
         .find(|candidate| candidate.is_newest)
@@ -54,12 +57,13 @@ pub fn reconcile(evidence: &Evidence) -> Reconciliation {
     {
         return candidate.reconciliation();
     }
+    // Rule 3.
     if !gone.is_empty()
         && let Some(candidate) = candidates.first()
     {
         return candidate.reconciliation();
     }
-    // A torn row over a chunk that was lost before still holds part of what was lost.
+    // Rules 4 and 5, which differ in `gone` alone. A torn row over a chunk that was lost before still holds part of what was lost.
     let was_lost = |&position: &StripePosition| {
         let mut listed = evidence.lists().map(|(_, list)| list[position].version);
         evidence.rows[position].entry.version.is_lost() || listed.any(|version| version.is_lost())

@@ -254,7 +254,13 @@ fn a_read_only_volume_writes_nothing_however_long_it_is_open() {
 /// stripe is undecided, but a row that all its lists call outdated is not returned as what was written.
 #[test]
 fn in_an_undecided_stripe_a_row_that_all_lists_call_outdated_is_an_error() {
-    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
+    for scheme in [Scheme::Stamp, Scheme::Hybrid1, Scheme::Hybrid2, Scheme::Pure] {
+        an_outdated_row_is_an_error(scheme);
+    }
+}
+
+fn an_outdated_row_is_an_error(scheme: Scheme) {
+    let mut rig = Rig::new(scheme, LayoutKind::Rotating, 4, 2);
     rig.write(0, &[1; 4 * CHUNK as usize]);
     let (member, at) = rig.place(0, 2);
     let row = rig.geometry.row_bytes() as usize;
@@ -266,8 +272,8 @@ fn in_an_undecided_stripe_a_row_that_all_lists_call_outdated_is_an_error() {
     let options = VolumeOptions { is_read_only: true, ..VolumeOptions::default() };
     let mut reader = Rig::start_as(members, geometry, options);
     assert_eq!(reader.volume.status().stripes_undecided, 1);
-    assert_eq!(reader.read(2 * CHUNK, CHUNK), vec![None; CHUNK as usize]);
-    assert!(reader.read(0, CHUNK) == vec![Some(1); CHUNK as usize], "what they agree on is given out");
+    assert_eq!(reader.read(2 * CHUNK, CHUNK), vec![None; CHUNK as usize], "{scheme}");
+    assert!(reader.read(0, CHUNK) == vec![Some(1); CHUNK as usize], "{scheme}: what they agree on is given out");
 }
 
 /// Whatever lies on the members, and whatever is requested: a read-only volume writes nothing, and does not end the program.
