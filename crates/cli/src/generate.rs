@@ -1,5 +1,7 @@
 //! `scrubjay generate`: man pages and completions, from the same command table as the help.
 
+mod completions;
+
 use crate::args::{self, GenerateArgs, Generated, HelpText};
 use crate::exit::Exit;
 use crate::unwritable::unwritable;
@@ -30,12 +32,12 @@ const ENVIRONMENT: [(&str, &str); 5] = [
 
 /// Writes the pages or completions that are asked for.
 pub fn run(args: &GenerateArgs) -> Result<Exit> {
-    let mut command = args::table();
+    let command = args::table();
     match &args.what {
         Generated::Completions { shell } => {
-            let mut text = Vec::new();
-            clap_complete::generate(*shell, &mut command, "scrubjay", &mut text);
-            io::stdout().write_all(&text).context("cannot write to standard output")?;
+            io::stdout()
+                .write_all(completions::script(*shell, command).as_bytes())
+                .context("cannot write to standard output")?;
         }
         Generated::Man { folder } => {
             if !folder.is_dir() {

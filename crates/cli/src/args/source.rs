@@ -1,12 +1,10 @@
 //! The arguments of all verbs that read traces.
 
-use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
-use clap::{Arg, Args, Command, ValueEnum, ValueHint};
+use super::named;
+use clap::{Args, ValueEnum, ValueHint};
 use scrubjay_core::scrub::disk_server::ServiceModel;
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_jobs::{quantity, workload};
-use scrubjay_trace::formats::FORMATS;
-use std::ffi::OsStr;
 use std::path::PathBuf;
 
 /// Which traces, and what of them.
@@ -16,7 +14,7 @@ pub struct Traces {
     #[arg(required = true, value_name = "TRACE", value_hint = ValueHint::AnyPath)]
     pub files: Vec<PathBuf>,
     /// Format [default: detected]
-    #[arg(long, value_name = "NAME", value_parser = FormatName, help_heading = "Trace")]
+    #[arg(long, value_name = "NAME", value_parser = named::format(), help_heading = "Trace")]
     pub format: Option<String>,
     /// Unit of its times, for formats that have several (mqsim, disksim): us, 100ns
     #[arg(long, value_name = "UNIT", value_parser = quantity::time_unit, help_heading = "Trace")]
@@ -29,23 +27,6 @@ pub struct Traces {
     pub device: Vec<String>,
 }
 
-/// A parser for the name of a format: it accepts any name, which is refused in one line where it is looked up; shells
-/// complete the known names.
-#[derive(Clone)]
-struct FormatName;
-
-impl TypedValueParser for FormatName {
-    type Value = String;
-
-    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<String, clap::Error> {
-        StringValueParser::new().parse_ref(command, arg, value)
-    }
-
-    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        Some(Box::new(FORMATS.iter().map(|format| PossibleValue::new(format.name).help(format.about))))
-    }
-}
-
 /// How long requests took.
 #[derive(Debug, Args)]
 pub struct DiskModelArgs {
@@ -53,7 +34,7 @@ pub struct DiskModelArgs {
     #[arg(long, value_enum, default_value_t = ServiceArg::Model, help_heading = "Disk")]
     pub service: ServiceArg,
     /// Disk model: a name, or the time for positioning and the time per MiB
-    #[arg(long, value_name = "MODEL|TIME,TIME", default_value = workload::DISK, value_parser = workload::disk_model, help_heading = "Disk")]
+    #[arg(long, value_name = "MODEL|TIME,TIME", default_value = workload::DISK, value_parser = named::disk_model(), hide_possible_values = true, help_heading = "Disk")]
     pub disk: ServiceModel,
 }
 

@@ -2,7 +2,7 @@
 
 use super::exit_codes::TRACES as EXIT_CODES;
 use super::integrity::REQUESTS;
-use super::{DiskModelArgs, Traces};
+use super::{DiskModelArgs, Traces, named};
 use clap::{Args, Subcommand};
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_jobs::quantity;
@@ -102,7 +102,7 @@ pub struct StudyMlet {
     #[arg(value_name = "TRACE")]
     pub files: Vec<PathBuf>,
     /// Format [default: detected]
-    #[arg(long, value_name = "NAME", requires = "files", help_heading = "Trace")]
+    #[arg(long, value_name = "NAME", value_parser = named::format(), requires = "files", help_heading = "Trace")]
     pub format: Option<String>,
     /// Unit of its times, for formats that have several (mqsim, disksim): us, 100ns
     #[arg(long, value_name = "UNIT", value_parser = quantity::time_unit, requires = "files", help_heading = "Trace")]

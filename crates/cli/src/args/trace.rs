@@ -1,7 +1,7 @@
 //! The arguments of `trace`.
 
 use super::exit_codes::TRACES as EXIT_CODES;
-use super::source;
+use super::{named, source};
 use clap::{Args, Subcommand, ValueEnum};
 use scrubjay_core::scrub::disk_server::ServiceModel;
 use scrubjay_core::units::Nanos;
@@ -64,7 +64,7 @@ pub struct Info {
     #[arg(long, value_enum, default_value_t = GeneratedServiceArg::Auto, help_heading = "Disk")]
     pub service: GeneratedServiceArg,
     /// Disk model: a name, or the time for positioning and the time per MiB
-    #[arg(long, value_name = "MODEL|TIME,TIME", default_value = workload::DISK, value_parser = workload::disk_model, help_heading = "Disk")]
+    #[arg(long, value_name = "MODEL|TIME,TIME", default_value = workload::DISK, value_parser = named::disk_model(), hide_possible_values = true, help_heading = "Disk")]
     pub disk: ServiceModel,
     /// Print the figures as one JSON object
     #[arg(long, help_heading = "Output")]
@@ -172,7 +172,7 @@ pub struct TraceGenerateArgs {
     #[arg(long, value_name = "FILE", group = "source", help_heading = "Model")]
     pub params: Option<PathBuf>,
     /// Use this built-in model
-    #[arg(long, value_name = "NAME", group = "source", help_heading = "Model")]
+    #[arg(long, value_name = "NAME", value_parser = named::model(), group = "source", help_heading = "Model")]
     pub model: Option<String>,
     /// List the built-in models
     #[arg(long, group = "source", help_heading = "Model")]
@@ -181,7 +181,7 @@ pub struct TraceGenerateArgs {
     #[arg(long, value_name = "NAME", help_heading = "Model")]
     pub name: Option<String>,
     /// Format of --like [default: detected]
-    #[arg(long, value_name = "NAME", requires = "like", help_heading = "Model")]
+    #[arg(long, value_name = "NAME", value_parser = named::format(), requires = "like", help_heading = "Model")]
     pub format: Option<String>,
     /// Only this device of --like; may be repeated
     #[arg(long, value_name = "NAME", requires = "like", help_heading = "Model")]

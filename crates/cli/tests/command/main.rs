@@ -5,6 +5,7 @@ mod bench;
 mod bench_disk;
 mod claims;
 mod code_speed;
+mod completions;
 mod contract;
 mod control_sockets;
 mod create;
