@@ -40,8 +40,15 @@ others. What fills and empties the queue does not count; where that takes more t
 become shorter. Ctrl-C ends it at once, and tells what is known. Results are kept in the state folder,
 so that the next one can be held against them: only like against like.";
 
+const ALL_EXAMPLES: &str = "\
+Examples:
+  sudo scrubjay bench disk /dev/sda      IOPS with latency; only reads
+  sudo scrubjay bench verify /dev/sda    whether its VERIFY reads the medium
+  scrubjay bench code                    how fast this machine computes parities";
+
 /// Arguments of `bench`.
 #[derive(Debug, Args)]
+#[command(after_help = format!("{ALL_EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct BenchArgs {
     /// What to measure
     #[command(subcommand)]

@@ -1,5 +1,7 @@
 //! The layout of a command's help, from one text: `-h` short, `--help` with examples first, and the man page's sections.
 
+use crate::columns;
+use crate::say::wrapped;
 use clap::Command;
 
 /// The parts of the text after the options of a command; any part may be empty.
@@ -47,33 +49,87 @@ pub fn laid_out(command: Command) -> Command {
     let HelpText { examples, notes, exit_codes } = HelpText::of(&command);
     let about = command.get_long_about().or(command.get_about()).map(ToString::to_string).unwrap_or_default();
     let has_more = !(examples.is_empty() && notes.is_empty() && exit_codes.is_empty());
-    let examples = fit_to_terminal(&examples);
+    let examples = fitted(&examples, columns::width().unwrap_or(EXAMPLE_WIDTH));
     let under = |heading: &str, text: &str| if text.is_empty() { String::new() } else { format!("{heading}\n{text}") };
-    let joined =
+    let joined_parts =
         |parts: [String; 2]| parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
     let command = match has_more {
         true => command
-            .long_about(joined([about, under(EXAMPLES, &examples)]))
+            .long_about(joined_parts([about, under(EXAMPLES, &examples)]))
             .after_help("`--help` has examples, notes and exit codes.")
-            .after_long_help(joined([notes, under(EXIT_CODES, &exit_codes)])),
+            .after_long_help(joined_parts([notes, under(EXIT_CODES, &exit_codes)])),
         false => command,
     };
     command.mut_subcommands(laid_out)
 }
 
-/// Columns of the narrowest terminal that shows examples as they are.
+/// Columns of the widest line of an example: wider ones are hard to read, and do not fit into a manual page.
 const EXAMPLE_WIDTH: usize = 80;
+/// Columns of the narrowest terminal for which lines are broken.
+const EXAMPLE_WIDTH_MIN: usize = 30;
 
-/// Fits examples into a terminal: the description of a long one is put above it.
-fn fit_to_terminal(examples: &str) -> String {
-    let lines = examples.lines().map(|line| {
-        let words = line.trim_start();
-        match words.split_once("   ").filter(|_| line.chars().count() > EXAMPLE_WIDTH) {
-            Some((command, description)) => format!("  # {}\n  {}", description.trim(), command.trim_end()),
-            None => line.to_owned(),
+/// Fits examples into a terminal that is so wide: the description of a long one is put above it, and a long command is
+/// broken before one of its options, as a shell reads it.
+pub fn fitted(examples: &str, width: usize) -> String {
+    let width = width.clamp(EXAMPLE_WIDTH_MIN, EXAMPLE_WIDTH);
+    let mut lines = Vec::new();
+    for line in joined(examples).lines() {
+        let example = line.trim_start();
+        if line.chars().count() <= width || example == line {
+            lines.push(line.to_owned());
+            continue;
         }
-    });
-    lines.collect::<Vec<_>>().join("\n")
+        let (command, description) = example.split_once("   ").unwrap_or((example, ""));
+        if !description.is_empty() {
+            lines.extend(wrapped(description.trim(), width - 4).into_iter().map(|line| format!("  # {line}")));
+        }
+        lines.extend(broken(command.trim_end(), width));
+    }
+    lines.join("\n")
+}
+
+/// The examples with each command in one line: what a backslash continues is joined.
+fn joined(examples: &str) -> String {
+    let mut joined = String::new();
+    for line in examples.lines() {
+        let is_continued = joined.ends_with('\\');
+        if is_continued {
+            joined.pop();
+        } else if !joined.is_empty() {
+            joined.push('\n');
+        }
+        joined.push_str(if is_continued { line.trim_start() } else { line });
+    }
+    joined
+}
+
+/// A command in lines that end with a backslash, but for the last one.
+fn broken(command: &str, width: usize) -> Vec<String> {
+    // The parts between which it may be broken: an option stays with its value.
+    let mut parts: Vec<String> = Vec::new();
+    let mut is_option_open = false;
+    for word in command.split_whitespace() {
+        let is_option = word.starts_with("--");
+        let is_narrow = |part: &String| part.chars().count() + word.chars().count() + 9 <= width;
+        match parts.last_mut().filter(|part| is_narrow(part)) {
+            Some(part) if is_option_open && !is_option => part.extend([" ", word]),
+            _ => parts.push(word.to_owned()),
+        }
+        is_option_open = is_option;
+    }
+    let mut lines = vec![String::from(" ")];
+    for (index, part) in parts.iter().enumerate() {
+        let last = lines.last_mut().expect("a line");
+        let is_last = index + 1 == parts.len();
+        let end = if is_last { 0 } else { " \\".len() };
+        if last.trim().is_empty() || last.chars().count() + 1 + part.chars().count() + end <= width {
+            last.extend([" ", part]);
+        } else {
+            last.push_str(" \\");
+            lines.push(format!("      {part}"));
+        }
+    }
+    lines
 }
 
 /// Puts each paragraph on a line of its own, to be wrapped later: adjacent lines without indent are joined.
@@ -92,6 +148,7 @@ fn unwrap_paragraphs(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::args;
 
     #[test]
     fn a_text_falls_into_its_parts() {
@@ -109,6 +166,72 @@ mod tests {
         let place = |words: &str| long.find(words).unwrap_or_else(|| panic!("{words} in {long}"));
         assert!(place("Does it") < place("Examples:") && place("Examples:") < place("Usage:"));
         assert!(place("Usage:") < place("What is said of both.") && place("And more.") < place("Exit codes:"));
+    }
+
+    #[test]
+    fn long_examples_are_broken_where_a_shell_reads_on() {
+        let text = "  scrubjay scrub /dev/sda --slowdown 0.2ms   be more careful still\n  scrubjay status   now";
+        assert_eq!(fitted(text, 80), text);
+        let narrow =
+            "  # be more careful still\n  scrubjay scrub /dev/sda \\\n      --slowdown 0.2ms\n  scrubjay status   now";
+        assert_eq!(fitted(text, 34), narrow);
+        assert_eq!(fitted("  scrubjay x --a 1 \\\n      --b 2", 80), "  scrubjay x --a 1 --b 2");
+    }
+
+    /// The words of a command line, as a shell splits it.
+    fn words(line: &str) -> Vec<String> {
+        let (mut words, mut word, mut is_quoted): (Vec<String>, Option<String>, bool) = Default::default();
+        for char in line.chars().chain([' ']) {
+            match char {
+                ' ' if !is_quoted => words.extend(word.take()),
+                '\'' => {
+                    is_quoted = !is_quoted;
+                    word.get_or_insert_default();
+                }
+                _ => word.get_or_insert_default().push(char),
+            }
+        }
+        words
+    }
+
+    /// Calls `check` with each command's name and examples.
+    fn each(command: &Command, name: &str, check: &mut impl FnMut(&str, &Command, &HelpText)) {
+        check(name, command, &HelpText::of(command));
+        command.get_subcommands().for_each(|below| each(below, &format!("{name} {}", below.get_name()), check));
+    }
+
+    #[test]
+    fn each_command_has_examples_and_the_program_accepts_them() {
+        let mut count = 0;
+        each(&args::table(), "scrubjay", &mut |name, command, help| {
+            assert!(!help.examples.is_empty(), "{name} has no examples");
+            for line in joined(&help.examples).lines().filter(|line| line.starts_with("  ")) {
+                let line = line.trim().split("   ").next().unwrap_or_default();
+                for part in line.split("&&").map(|part| part.trim().trim_start_matches("sudo ")) {
+                    let part = part.split(['|', '>']).next().unwrap_or_default();
+                    let Some(arguments) = part.strip_prefix("scrubjay") else { continue };
+                    let arguments = words(arguments.trim_end_matches(" &"));
+                    let parsed = args::table().try_get_matches_from([vec!["scrubjay".to_owned()], arguments].concat());
+                    assert!(parsed.is_ok(), "{name}: {line}: {}", parsed.unwrap_err());
+                    count += 1;
+                }
+            }
+            assert!(command.get_about().is_some(), "{name}");
+        });
+        assert!(count > 100, "{count}");
+    }
+
+    #[test]
+    fn no_example_is_wider_than_the_terminal() {
+        for width in [50, 72, 80] {
+            each(&args::table(), "scrubjay", &mut |name, _, help| {
+                let fitted = fitted(&help.examples, width);
+                // A name may be as long as it is.
+                let is_word = |line: &str| !line.trim().contains(' ');
+                let wide = |line: &&str| line.starts_with(' ') && line.chars().count() > width && !is_word(line);
+                assert_eq!(fitted.lines().find(wide), None, "{name} in {width} columns");
+            });
+        }
     }
 
     #[test]

@@ -41,6 +41,31 @@ use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+const EXAMPLES: &str = "\
+Examples:
+  sudo scrubjay doctor                 what is missing here, before anything else
+  sudo scrubjay scrub /dev/sda         read one disk, now; Ctrl-C is a pause
+  sudo scrubjay scrub /dev/md0         check an array of md; a mounted btrfs likewise
+  sudo systemctl enable --now scrubjay    each disk every month (or: scrubjay watch)
+  sudo scrubjay setup                  where alerts go
+  sudo scrubjay status                 how things stand, and what to do
+  sudo scrubjay explain sda            how a disk is, and why";
+
+const GENERATE_EXAMPLES: &str = "\
+Examples:
+  sudo scrubjay generate man /usr/local/share/man/man1
+  scrubjay generate completions bash >~/.local/share/bash-completion/completions/scrubjay";
+
+const MAN_EXAMPLES: &str = "\
+Examples:
+  scrubjay generate man pages    then: man ./pages/scrubjay-scrub.1";
+
+const COMPLETIONS_EXAMPLES: &str = "\
+Examples:
+  scrubjay generate completions bash >~/.local/share/bash-completion/completions/scrubjay
+  scrubjay generate completions zsh >~/.zfunc/_scrubjay    ~/.zfunc must be in $fpath
+  scrubjay generate completions fish >~/.config/fish/completions/scrubjay.fish";
+
 /// The command.
 #[derive(Debug, Parser)]
 #[command(
@@ -48,7 +73,7 @@ use std::path::PathBuf;
     version,
     about = "Keeps the bytes on your disks intact",
     long_about = "Scrubjay keeps the bytes on your disks intact.\n\nWithout a verb it shows the disks it sees, and what to do next.",
-    after_help = exit_codes::ALL,
+    after_help = format!("{EXAMPLES}\n\n{}", exit_codes::ALL),
 )]
 pub struct Cli {
     /// What to do.
@@ -135,6 +160,7 @@ pub enum Verb {
 
 /// Arguments of `generate`.
 #[derive(Debug, Args)]
+#[command(after_help = GENERATE_EXAMPLES)]
 pub struct GenerateArgs {
     /// What to write
     #[command(subcommand)]
@@ -145,11 +171,13 @@ pub struct GenerateArgs {
 #[derive(Debug, Subcommand)]
 pub enum Generated {
     /// Man pages, one file a verb
+    #[command(after_help = MAN_EXAMPLES)]
     Man {
         /// Into this folder
         folder: PathBuf,
     },
     /// Completions, to standard output
+    #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions {
         /// For this shell
         shell: clap_complete::Shell,

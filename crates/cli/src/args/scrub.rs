@@ -18,7 +18,7 @@ Examples:
   scrubjay scrub /dev/sda                    read all of it; delay applications by 1 ms a request on average
   scrubjay scrub /dev/sd[a-d]                four disks side by side
   scrubjay scrub /dev/sda --slowdown 0.2ms   be more careful still
-  scrubjay scrub /dev/sda --policy none      as fast as it goes: nobody else uses the disk
+  scrubjay scrub /dev/sda --policy none      at full speed: nobody else uses the disk
   scrubjay scrub disk.img --json             an image file, and a result for a program
   scrubjay scrub /dev/sda --range 1TiB..     all but the first TiB
   scrubjay scrub /dev/sda --config sda.toml  with the settings that `scrubjay tune` wrote

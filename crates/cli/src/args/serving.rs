@@ -129,6 +129,11 @@ pub struct Check {
 const VOLUME: &str = "The volume's name or UUID, or the path of its control socket [default: the only one that runs]";
 
 const STATUS_NOTES: &str = "\
+Examples:
+  scrubjay volume status                  all volumes that are served here
+  scrubjay volume status photos           one of them; its exit code says how it is
+  scrubjay volume status photos --json    the same for a program
+
 The exit code is 3 if a volume is degraded, broken or rebuilding, or has lost data since it was started, and 1 if a
 server does not answer. That no volume is running is not an error: name those that should be.";
 
@@ -144,9 +149,14 @@ pub struct StatusArgs {
     pub json: bool,
 }
 
+const FINDINGS_EXAMPLES: &str = "\
+Examples:
+  scrubjay volume findings                  of the only volume that is served
+  scrubjay volume findings photos --json    one object a line: which rows of which member";
+
 /// Arguments of `volume findings`.
 #[derive(Debug, Args)]
-#[command(after_help = EXIT_CODES)]
+#[command(after_help = format!("{FINDINGS_EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct FindingsArgs {
     #[arg(value_name = "VOLUME", help = VOLUME)]
     /// The volume
@@ -177,9 +187,15 @@ pub struct EventsArgs {
     pub json: bool,
 }
 
+const FAIL_EXAMPLES: &str = "\
+Examples:
+  scrubjay volume fail 2                          member 2 of the only volume that is served
+  scrubjay volume fail /dev/sdc --volume photos   by its path
+  scrubjay volume replace 2 /dev/sdh              then put another in its place";
+
 /// Arguments of `volume fail`.
 #[derive(Debug, Args)]
-#[command(after_help = EXIT_CODES)]
+#[command(after_help = format!("{FAIL_EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct Fail {
     /// The member: its number or path
     pub member: String,
@@ -230,9 +246,14 @@ pub struct Readd {
     pub volume: Option<String>,
 }
 
+const STOP_EXAMPLES: &str = "\
+Examples:
+  scrubjay volume stop           the only volume that is served; unmount it first
+  scrubjay volume stop photos    one of several";
+
 /// Arguments of `volume stop`.
 #[derive(Debug, Args)]
-#[command(after_help = EXIT_CODES)]
+#[command(after_help = format!("{STOP_EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct StopArgs {
     #[arg(value_name = "VOLUME", help = VOLUME)]
     /// The volume

@@ -17,8 +17,16 @@ Examples:
   scrubjay simulate scrub usr.csv --policy oracle --share 0.05          an upper bound: it knows all idle intervals beforehand
   scrubjay simulate scrub usr.csv --policy ar --percentile 80 --json";
 
+const ALL_EXAMPLES: &str = "\
+Examples:
+  scrubjay simulate scrub usr.csv --policy budget    what a scrub of this disk would read and cost
+  scrubjay simulate integrity usr.csv         disk I/Os that checksums add to an array
+  scrubjay simulate array --layout raid5-ls --disks 6    what a probe would find out
+  scrubjay simulate watch --disks 8 --days 365       a year of a machine under the watch";
+
 /// Arguments of `simulate`.
 #[derive(Debug, Args)]
+#[command(after_help = format!("{ALL_EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct Simulate {
     /// What to simulate
     #[command(subcommand)]

@@ -35,8 +35,19 @@ Examples:
   scrubjay study shear --out shear                        the paper's figures on modelled arrays
   scrubjay study shear --out quick --requests 100 --repeats 3";
 
+const EXAMPLES: &str = "\
+Examples:
+  scrubjay study idle usr.csv.gz --out idle      how long this disk is idle
+  scrubjay study scrub usr.csv.gz --out scrub    which policy reads most at which cost
+  scrubjay study mlet --out mlet                 which order finds bad sectors soonest
+  scrubjay study integrity --out integrity       what checksums cost in an array
+  scrubjay study shear --out shear               what a probe can tell of an array
+
+Each writes a page, index.html, with figures and their numbers, into a folder.";
+
 /// Arguments of `study`.
 #[derive(Debug, Args)]
+#[command(after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct StudyArgs {
     /// What to study
     #[command(subcommand)]

@@ -37,9 +37,13 @@ pub enum TraceVerb {
     /// Generate a trace from a model, or like another trace
     Generate(TraceGenerateArgs),
     /// List the trace formats
-    #[command(after_help = EXIT_CODES)]
+    #[command(after_help = format!("{FORMATS_EXAMPLES}\n\n{EXIT_CODES}"))]
     Formats,
 }
+
+const FORMATS_EXAMPLES: &str = "\
+Examples:
+  scrubjay trace formats    their names, for --format and --to";
 
 const INFO_EXAMPLES: &str = "\
 Examples:

@@ -106,7 +106,7 @@ const SET_TEXT: &str = "\
 Examples:
   sudo scrubjay set scrub.between 01:00-07:00    read disks at night only
   sudo scrubjay set scrub.every 60d
-  sudo scrubjay set never '[\"ZL2ABCDE\", \"sdx\"]'  leave these disks alone, and no others
+  sudo scrubjay set never '[\"ZL2ABCDE\", \"sdx\"]'   leave these disks alone, and no others
   sudo scrubjay set quiet ''                     messages at any hour
 
 It changes /etc/scrubjay/config.toml, in which comments and all else stay as they are, and has the watch read it. What makes no
@@ -135,6 +135,20 @@ Examples:
 
 Channels are set in /etc/scrubjay/config.toml: docs/alerts.md.";
 
+const ALERT_TEST_EXAMPLES: &str = "\
+Examples:
+  sudo scrubjay alert test              each channel gets a code of its own
+  sudo scrubjay alert confirm 004711    when it has come";
+
+const ALERT_CONFIRM_EXAMPLES: &str = "\
+Examples:
+  sudo scrubjay alert confirm 004711    the channel that it came by is proven for 90 days";
+
+const ALERT_LIST_EXAMPLES: &str = "\
+Examples:
+  sudo scrubjay alert list           which channels are proven, and what failed
+  sudo scrubjay alert list --json    the same for a program";
+
 /// Arguments of `alert`.
 #[derive(Debug, Args)]
 #[command(after_help = format!("{ALERT_TEXT}\n\n{EXIT_CODES}"))]
@@ -148,13 +162,16 @@ pub struct AlertArgs {
 #[derive(Debug, Subcommand)]
 pub enum Alerted {
     /// Send a test with a code by every channel
+    #[command(after_help = format!("{ALERT_TEST_EXAMPLES}\n\n{EXIT_CODES}"))]
     Test,
     /// Say which code came
+    #[command(after_help = format!("{ALERT_CONFIRM_EXAMPLES}\n\n{EXIT_CODES}"))]
     Confirm {
         /// The code of six digits
         code: String,
     },
     /// Show how each channel stands
+    #[command(after_help = format!("{ALERT_LIST_EXAMPLES}\n\n{EXIT_CODES}"))]
     List {
         /// Print it as one JSON object
         #[arg(long)]
