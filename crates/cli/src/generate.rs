@@ -1,6 +1,7 @@
 //! `scrubjay generate`: man pages and completions, from the same command table as the help.
 
 mod completions;
+mod sections;
 
 use crate::args::{self, GenerateArgs, Generated, HelpText};
 use crate::exit::Exit;
@@ -14,21 +15,8 @@ use std::io::Write;
 use std::path::Path;
 use std::{fs, io};
 
-/// The FILES section of each page.
-const FILES: [(&str, &str); 3] = [
-    ("/var/lib/scrubjay", "Progress of scrubs and what was learnt of the load, for root."),
-    ("~/.local/state/scrubjay", "The same for other users ($XDG_STATE_HOME/scrubjay if that is set)."),
-    ("/run/scrubjay", "Control sockets of running volumes ($XDG_RUNTIME_DIR/scrubjay for other users than root)."),
-];
-
-/// The ENVIRONMENT section of each page.
-const ENVIRONMENT: [(&str, &str); 5] = [
-    ("NO_COLOR", "If set, nothing is coloured."),
-    ("TERM", "If it is dumb, progress is printed line by line."),
-    ("XDG_STATE_HOME", "See FILES."),
-    ("XDG_RUNTIME_DIR", "See FILES."),
-    ("SCRUBJAY_RUN", "Folder of the control sockets, instead of /run/scrubjay."),
-];
+/// Columns of the examples: a page of 80 columns indents them by 7.
+const EXAMPLE_WIDTH: usize = 72;
 
 /// Writes the pages or completions that are asked for.
 pub fn run(args: &GenerateArgs) -> Result<Exit> {
@@ -63,10 +51,10 @@ fn pages(mut command: Command, related: &[String], folder: &Path) -> Result<()> 
     let help = HelpText::of(&command);
     let usage = command.render_usage().to_string();
     let has = (command.get_arguments().next().is_some(), command.get_subcommands().next().is_some());
-    let page = Man::new(command);
+    let page = Man::new(command).source(concat!("scrubjay ", env!("CARGO_PKG_VERSION")));
     let path = folder.join(page.get_filename());
     let see_also = [related, &names].concat();
-    let text = page_text(&page, &usage, &help, has, &see_also);
+    let text = page_text(&page, &name, &usage, &help, has, &see_also);
     let text = text.with_context(|| format!("cannot make {}", path.display()))?;
     output::write(&path, Existing::Replaced, &text).map_err(unwritable)
 }
@@ -77,7 +65,14 @@ fn page_name(command: &Command) -> String {
 }
 
 /// The sections in the order of man-pages(7); `has`: whether there are options, and commands below.
-fn page_text(page: &Man, usage: &str, help: &HelpText, has: (bool, bool), see_also: &[String]) -> io::Result<Vec<u8>> {
+fn page_text(
+    page: &Man,
+    name: &str,
+    usage: &str,
+    help: &HelpText,
+    has: (bool, bool),
+    see_also: &[String],
+) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
     page.render_title(&mut text)?;
     page.render_name_section(&mut text)?;
@@ -85,8 +80,8 @@ fn page_text(page: &Man, usage: &str, help: &HelpText, has: (bool, bool), see_al
     synopsis.control("SH", ["SYNOPSIS"]);
     let usage = usage.trim_start_matches("Usage:").trim();
     // The name of the command ends before the first option or argument.
-    let (name, rest) = usage.split_at(usage.find(['[', '<']).unwrap_or(usage.len()));
-    synopsis.text([bold(name.trim_end()), roman(" "), roman(rest)]);
+    let (words, rest) = usage.split_at(usage.find(['[', '<']).unwrap_or(usage.len()));
+    synopsis.text([bold(words.trim_end()), roman(" "), roman(rest)]);
     synopsis.to_writer(&mut text)?;
     page.render_description_section(&mut text)?;
     let mut notes = Roff::new();
@@ -108,7 +103,9 @@ fn page_text(page: &Man, usage: &str, help: &HelpText, has: (bool, bool), see_al
         .filter_map(|line| line.trim().split_once(' '))
         .map(|(code, meaning)| (code, meaning.trim()))
         .collect();
-    for (heading, entries) in [("EXIT STATUS", &codes[..]), ("ENVIRONMENT", &ENVIRONMENT), ("FILES", &FILES)] {
+    let files = sections::files(name);
+    let environment = sections::environment(&files);
+    for (heading, entries) in [("EXIT STATUS", &codes[..]), ("ENVIRONMENT", &environment), ("FILES", &files)] {
         if !entries.is_empty() {
             rest.control("SH", [heading]);
         }
@@ -118,7 +115,7 @@ fn page_text(page: &Man, usage: &str, help: &HelpText, has: (bool, bool), see_al
     }
     if !help.examples.is_empty() {
         rest.control("SH", ["EXAMPLES"]).control("nf", []);
-        for line in help.examples.lines() {
+        for line in args::fitted(&help.examples, EXAMPLE_WIDTH).lines() {
             rest.text([roman(line)]);
         }
         rest.control("fi", []);

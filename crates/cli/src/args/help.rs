@@ -207,6 +207,7 @@ mod tests {
             assert!(!help.examples.is_empty(), "{name} has no examples");
             for line in joined(&help.examples).lines().filter(|line| line.starts_with("  ")) {
                 let line = line.trim().split("   ").next().unwrap_or_default();
+                assert!(!line.contains("  "), "{name}: three blanks or more before the description: {line}");
                 for part in line.split("&&").map(|part| part.trim().trim_start_matches("sudo ")) {
                     let part = part.split(['|', '>']).next().unwrap_or_default();
                     let Some(arguments) = part.strip_prefix("scrubjay") else { continue };

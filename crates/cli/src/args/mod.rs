@@ -23,7 +23,7 @@ mod web;
 pub use array::{NoiseArg as ArrayNoise, QueueArg as ArrayQueue, SimulateArray};
 pub use bench::{BenchArgs, BenchCode, BenchDiskArgs, BenchEngine, BenchVerifyArgs, Benched};
 pub use explain::ExplainArgs;
-pub use help::HelpText;
+pub use help::{HelpText, fitted};
 pub use integrity::{SimulateIntegrity, Synthetic};
 pub use probe::{BLOCK as PROBE_BLOCK, Probe, ProbeMethodArgs, ProbeMode};
 pub use scrub::ScrubArgs;

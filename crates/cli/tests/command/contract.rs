@@ -227,4 +227,28 @@ fn man_pages_and_completions_come_from_the_same_table() {
         assert!(page.contains(words), "`{words}` in {page}");
     }
     assert!(bench.run(&["generate", "completions", "bash"]).stdout.contains("--policy"));
+    let page_of = |verb: &str| fs::read_to_string(bench.folder.path().join(format!("man/scrubjay-{verb}.1"))).unwrap();
+    for (verb, files) in [
+        ("watch", &["/etc/scrubjay/config.toml", "/var/lib/scrubjay/history.db"][..]),
+        ("set", &["/etc/scrubjay/config.toml"]),
+        ("setup", &["/etc/scrubjay/config.toml", "/etc/scrubjay/smtp.password"]),
+        ("history", &["/var/lib/scrubjay/history.db"]),
+        ("volume-serve", &["/run/scrubjay"]),
+        ("web", &["/var/lib/scrubjay-web/key"]),
+    ] {
+        let page = page_of(verb);
+        let section = page.split(".SH FILES").nth(1).unwrap_or_default().split(".SH").next().unwrap_or_default();
+        let section = section.replace("\\-", "-");
+        assert!(files.iter().all(|file| section.contains(file)), "{verb}: {section}");
+    }
+    assert!(!page_of("tune").contains(".SH FILES"));
+    for entry in fs::read_dir(bench.folder.path().join("man")).unwrap() {
+        let text = fs::read_to_string(entry.unwrap().path()).unwrap();
+        let title = text.lines().find(|line| line.starts_with(".TH")).unwrap_or_default();
+        assert!(title.contains(concat!("scrubjay ", env!("CARGO_PKG_VERSION"))), "{title}");
+        let examples = text.split(".nf").nth(1).unwrap_or_default().split(".fi").next().unwrap_or_default();
+        let plain = |line: &str| line.replace("\\*(Aq", "'").replace("\\-", "-").replace("\\ ", " ").replace("\\\\", "\\");
+        let wide = examples.lines().map(plain).find(|line| line.chars().count() > 73 && line.trim().contains(' '));
+        assert_eq!(wide, None, "{title}");
+    }
 }
