@@ -26,13 +26,13 @@ const VERBS: &[Chore] = &[
     Chore {
         name: "tidy",
         arguments: "[--map]",
-        help: "checks the rules of the house that no compiler checks; --map: its floors and their arrows",
+        help: "checks the project's lint rules, which no compiler checks; --map: the layers of crates and their dependencies",
         run: tidy::run,
     },
     Chore {
         name: "test",
         arguments: "[smoke | lab-long] [WORD]",
-        help: "everything that must hold, or the steps with WORD in their name; smoke: of it, the daily loop; lab-long: what takes hours",
+        help: "runs all tests, or the steps with WORD in their name; smoke: a short selection; lab-long: those that take hours",
         run: test::run,
     },
     Chore {

@@ -1,19 +1,19 @@
-//! `cargo xtask tidy --map`: the structure of the project, in lines: floors, dependencies, circles, lengths and names.
+//! `cargo xtask tidy --map`: the structure of the project, in lines: layers, dependencies, circles, lengths and names.
 
-use super::{circles, floors, names};
+use super::{circles, layers, names};
 use crate::tree::Tree;
 use std::fmt::Write as _;
 
 /// The map as text.
 pub fn of(tree: &Tree) -> String {
     let mut map = String::new();
-    let places = floors::places(tree);
+    let places = layers::places(tree);
     for place in &places {
-        let _ = writeln!(map, "floor {}  {:<8} -> {}", place.floor, place.name, place.uses.join(" "));
+        let _ = writeln!(map, "layer {}  {:<8} -> {}", place.layer, place.name, place.uses.join(" "));
     }
-    let floor = |name: &str| places.iter().find(|place| place.name == name).map_or(0, |place| place.floor);
+    let layer = |name: &str| places.iter().find(|place| place.name == name).map_or(0, |place| place.layer);
     let arrows: Vec<(u32, u32)> =
-        places.iter().flat_map(|place| place.uses.iter().map(move |to| (place.floor, floor(to)))).collect();
+        places.iter().flat_map(|place| place.uses.iter().map(move |to| (place.layer, layer(to)))).collect();
     let up = arrows.iter().filter(|(from, to)| to >= from).count();
     let _ = writeln!(map, "arrows between crates: {}, of which up or level: {up}", arrows.len());
 
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_map_lists_floors_arrows_and_shared_names() {
+    fn the_map_lists_layers_arrows_and_shared_names() {
         let package = |name: &str, uses: &str| format!("[package]\nname = \"{name}\"\n[dependencies]\n{uses}");
         let (core, device) = (package("scrubjay-core", ""), package("scrubjay-device", "scrubjay-core = \"1\"\n"));
         let tree = Tree::of(&[
@@ -54,7 +54,7 @@ mod tests {
             ("crates/device/src/lib.rs", "pub enum Kind {}\npub struct Device;\n\n"),
         ]);
         let map = of(&tree);
-        assert!(map.starts_with("floor 3  device   -> core\nfloor 2  core     -> \n"), "{map}");
+        assert!(map.starts_with("layer 3  device   -> core\nlayer 2  core     -> \n"), "{map}");
         assert!(map.contains("arrows between crates: 1, of which up or level: 0\n"), "{map}");
         assert!(map.contains("Rust files: 2, median 3 lines, longest 3 (crates/device/src/lib.rs)\n"), "{map}");
         assert!(map.ends_with("types: 3, of which 2 (66.7 %) bear another's name\n"), "{map}");

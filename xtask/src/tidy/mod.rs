@@ -4,8 +4,8 @@ mod circles;
 mod code;
 mod extension;
 mod finding;
-mod floors;
 mod glossary;
+mod layers;
 mod length;
 mod manifest;
 mod map;
@@ -25,7 +25,7 @@ use finding::TidyFinding;
 type Rule = fn(&Tree) -> Vec<TidyFinding>;
 
 const RULES: &[Rule] = &[
-    floors::check,    // dependencies between crates point down
+    layers::check,    // dependencies between crates point down
     rooms::check,     // the scrub, the volume, the probe and the bench do not use one another
     circles::check,   // no circles between the files of a crate
     length::check,    // no file that is too long

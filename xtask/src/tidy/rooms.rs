@@ -1,4 +1,4 @@
-//! Rule: the parts of `core` ("rooms" in ARCHITECTURE.md) do not use one another, and the shared files use none of them.
+//! Rule: the parts of `core` do not use one another, and the shared files use none of them.
 
 use super::finding::TidyFinding;
 use super::paths::Paths;

@@ -1,12 +1,12 @@
-//! Rule: the crates form layers ("floors" in ARCHITECTURE.md), and dependencies between them only point down.
+//! Rule: the crates form layers (ARCHITECTURE.md), and dependencies between them only point down.
 
 use super::finding::TidyFinding;
 use super::manifest::{Dependency, Manifest};
 use crate::tree::Tree;
 use std::collections::BTreeMap;
 
-/// The floor of each crate in `crates/`. `xtask` has none: no crate may depend on it.
-const FLOORS: &[(&str, u32)] = &[
+/// The layer of each crate in `crates/`. `xtask` has none: no crate may depend on it.
+const LAYERS: &[(&str, u32)] = &[
     ("code", 1),
     ("chart", 1),
     ("core", 2),
@@ -45,11 +45,11 @@ pub fn check(tree: &Tree) -> Vec<TidyFinding> {
     let rooms = rooms(tree);
     let mut findings = Vec::new();
     for (name, room) in &rooms {
-        if floor(name).is_none() {
+        if layer(name).is_none() {
             findings.push(TidyFinding::at(
                 &room.path,
                 1,
-                format!("crate {name} has no floor: add it to the table in xtask"),
+                format!("crate {name} has no layer: add it to the table in xtask"),
             ));
         }
         for dependency in &room.manifest.dependencies {
@@ -62,28 +62,28 @@ pub fn check(tree: &Tree) -> Vec<TidyFinding> {
     findings
 }
 
-/// A crate, its floor, and the project's crates that it depends on, not counting dev-dependencies.
-pub struct CrateFloor {
+/// A crate, its layer, and the project's crates that it depends on, not counting dev-dependencies.
+pub struct CrateLayer {
     /// Name of its folder.
     pub name: String,
-    /// Its floor, from 1, the lowest.
-    pub floor: u32,
+    /// Its layer, from 1, the lowest.
+    pub layer: u32,
     /// Names of the folders of the crates that it depends on.
     pub uses: Vec<String>,
 }
 
-/// The crates, from the top floor down.
-pub fn places(tree: &Tree) -> Vec<CrateFloor> {
+/// The crates, from the top layer down.
+pub fn places(tree: &Tree) -> Vec<CrateLayer> {
     let rooms = rooms(tree);
-    let mut places: Vec<CrateFloor> = rooms
+    let mut places: Vec<CrateLayer> = rooms
         .iter()
         .filter_map(|(name, room)| {
             let shipped = room.manifest.dependencies.iter().filter(|dependency| !dependency.is_dev);
             let uses = shipped.filter_map(|dependency| room_of(&rooms, &dependency.package)).map(str::to_owned);
-            Some(CrateFloor { name: name.clone(), floor: floor(name)?, uses: uses.collect() })
+            Some(CrateLayer { name: name.clone(), layer: layer(name)?, uses: uses.collect() })
         })
         .collect();
-    places.sort_by_key(|place| std::cmp::Reverse(place.floor));
+    places.sort_by_key(|place| std::cmp::Reverse(place.layer));
     places
 }
 
@@ -97,8 +97,8 @@ fn rooms(tree: &Tree) -> Rooms {
         .collect()
 }
 
-fn floor(name: &str) -> Option<u32> {
-    FLOORS.iter().find(|(room, _)| *room == name).map(|&(_, floor)| floor)
+fn layer(name: &str) -> Option<u32> {
+    LAYERS.iter().find(|(room, _)| *room == name).map(|&(_, layer)| layer)
 }
 
 /// The folder of one of the project's packages. A package named like one of the project's counts even without a folder.
@@ -121,11 +121,11 @@ fn violation(rooms: &Rooms, name: &str, dependency: &Dependency) -> Option<Strin
     if !dependency.is_dev && target == TESTS_ONLY {
         return Some(format!("{name} depends on {target}, which is for tests: make it a dev-dependency"));
     }
-    let (Some(from), Some(to)) = (floor(name), floor(target)) else {
-        return Some(format!("{name} depends on {package}, which is on no floor"));
+    let (Some(from), Some(to)) = (layer(name), layer(target)) else {
+        return Some(format!("{name} depends on {package}, which is on no layer"));
     };
     let is_down = if dependency.is_dev { to <= from } else { to < from };
-    (!is_down).then(|| format!("{name} (floor {from}) depends on {target} (floor {to}): arrows point down"))
+    (!is_down).then(|| format!("{name} (layer {from}) depends on {target} (layer {to}): arrows point down"))
 }
 
 /// Crates that depend on themselves through others. A dev-dependency can cause that (Cargo refuses the other circles).
@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(findings(check, &files), [""; 0]);
 
         let up = package("scrubjay-device", "scrubjay-sim.workspace = true\n");
-        let message = "crates/device/Cargo.toml:4: device (floor 3) depends on sim (floor 4): arrows point down";
+        let message = "crates/device/Cargo.toml:4: device (layer 3) depends on sim (layer 4): arrows point down";
         assert_eq!(findings(check, &[("crates/device/Cargo.toml", &up)]), [message]);
         let level = package("scrubjay-device", "scrubjay-trace.workspace = true\n");
         assert_eq!(findings(check, &[("crates/device/Cargo.toml", &level)]).len(), 1);
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn the_core_is_pure_and_every_crate_needs_a_floor() {
+    fn the_core_is_pure_and_every_crate_needs_a_layer() {
         let impure = package("scrubjay-core", "libc = \"1\"\n[dev-dependencies]\nproptest = \"1\"\n");
         let message = "crates/core/Cargo.toml:4: core may depend on nothing but scrubjay-code, not on libc";
         assert_eq!(findings(check, &[("crates/core/Cargo.toml", &impure)]), [message]);
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_may_use_crates_of_their_floor_but_not_in_circles() {
+    fn tests_may_use_crates_of_their_layer_but_not_in_circles() {
         let trace = package("scrubjay-trace", "[dev-dependencies]\nscrubjay-device = \"1\"\n");
         let device = package("scrubjay-device", "");
         assert_eq!(
