@@ -96,8 +96,8 @@ impl KernelJudgement {
     /// The judgement in words.
     pub const fn words(self) -> &'static str {
         match self {
-            KernelJudgement::Silent => "says nothing",
-            KernelJudgement::Right => "right",
+            KernelJudgement::Silent => "not set",
+            KernelJudgement::Right => "correct",
             KernelJudgement::Wrong => "wrong",
             KernelJudgement::Bogus => "bogus: 65535 blocks",
             KernelJudgement::Odd => "odd: not whole physical blocks",

@@ -43,7 +43,7 @@ pub fn print(
 pub fn advise(known: &KnownArray, place: &FormatPlace, out: &mut impl Write) -> io::Result<()> {
     let advice = advice::lines(known, place);
     if !advice.is_empty() {
-        writeln!(out, "use (what you need of it):")?;
+        writeln!(out, "suggested commands:")?;
     }
     advice.iter().try_for_each(|line| writeln!(out, "  {}", shown(line)))
 }
@@ -190,7 +190,7 @@ mod tests {
             "  chunk    320 KiB  (98.0 %)\n",
             "  phase    a chunk begins at byte 11264  (98.0 %)\n",
             "  1,234 requests in 5.0 s\n",
-            "minimum_io_size 327680 (right), optimal_io_size 1310720 (right), alignment_offset 0 (wrong)\n",
+            "minimum_io_size 327680 (correct), optimal_io_size 1310720 (correct), alignment_offset 0 (wrong)\n",
         ] {
             assert!(text.contains(line), "`{line}` in {text}");
         }
