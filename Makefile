@@ -7,7 +7,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 help: ## lists the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 14
 
-demo: cargo ## a disk with bad sectors and a busy owner, scrubbed before your eyes; needs no root and no disk
+demo: cargo ## scrubs a simulated disk with bad sectors while a program uses it; needs no root and no disk
 	@cargo run --quiet --release --package scrubjay --example demo
 
 binary: export RUSTFLAGS := -C target-feature=+crt-static
@@ -15,10 +15,10 @@ binary: export CARGO_PROFILE_DIST_STRIP := symbols
 binary: cargo ## one file that runs on any Linux of this architecture: target/*-linux-gnu/dist/scrubjay
 	@cargo build --locked --profile dist --package scrubjay --target "$$(rustc -vV | sed -n 's/^host: //p')"
 
-test: cargo ## everything that must hold; as root it also installs the Debian packages that the lab needs
+test: cargo ## runs all tests; as root it also installs the Debian packages that the lab needs
 	@cargo xtask test
 
-smoke: cargo ## the daily loop: format, tidy, the unit tests, a few storms
+smoke: cargo ## a short selection of the tests: format, tidy, the unit tests, a few storms
 	@cargo xtask test smoke
 
 # Requirements of cargo itself. `cargo xtask test` installs everything else.

@@ -247,7 +247,8 @@ fn man_pages_and_completions_come_from_the_same_table() {
         let title = text.lines().find(|line| line.starts_with(".TH")).unwrap_or_default();
         assert!(title.contains(concat!("scrubjay ", env!("CARGO_PKG_VERSION"))), "{title}");
         let examples = text.split(".nf").nth(1).unwrap_or_default().split(".fi").next().unwrap_or_default();
-        let plain = |line: &str| line.replace("\\*(Aq", "'").replace("\\-", "-").replace("\\ ", " ").replace("\\\\", "\\");
+        let plain =
+            |line: &str| line.replace("\\*(Aq", "'").replace("\\-", "-").replace("\\ ", " ").replace("\\\\", "\\");
         let wide = examples.lines().map(plain).find(|line| line.chars().count() > 73 && line.trim().contains(' '));
         assert_eq!(wide, None, "{title}");
     }
