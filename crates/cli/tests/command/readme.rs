@@ -36,6 +36,18 @@ fn every_command_of_the_readme_is_accepted() {
     assert_eq!(wrong.code, Some(2), "{wrong:?}");
 }
 
+#[test]
+fn the_services_keep_to_the_memory_that_the_readme_states() {
+    let limit = |unit: &str| {
+        let line = unit.lines().find_map(|line| line.strip_prefix("MemoryMax=")).expect("a limit");
+        line.replace('G', " GiB").replace('M', " MiB")
+    };
+    let watch = limit(include_str!("../../../../packaging/systemd/scrubjay.service"));
+    let page = limit(include_str!("../../../../packaging/systemd/scrubjay-web.service"));
+    let stated = format!("the service is limited to {watch} of memory, its page to {page}");
+    assert!(README.split_whitespace().collect::<Vec<_>>().join(" ").contains(&stated), "{stated}");
+}
+
 /// The volume's commands in the README, one after the other, on files.
 #[test]
 fn the_volume_commands_of_the_readme_succeed_to_the_last() {
