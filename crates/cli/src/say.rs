@@ -18,6 +18,16 @@ pub fn say(line: fmt::Arguments<'_>) {
     let _ = writeln!(io::stderr().lock(), "{}", shown(&line.to_string()));
 }
 
+/// An error in words alone: without the number that the library adds to the system's message, `(os error 2)`.
+pub fn without_numbers(error: &str) -> String {
+    let mut parts = error.split(" (os error ");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        text.push_str(part.split_once(')').map_or(part, |(_, rest)| rest));
+    }
+    text.replace("No such file or directory", "no such file or directory")
+}
+
 /// Columns of prose, at most: wider lines are hard to read.
 const WIDTH_MAX: usize = 80;
 /// Columns of prose, at least: in a narrower terminal lines break anywhere.

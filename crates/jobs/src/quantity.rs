@@ -35,14 +35,21 @@ pub fn bytes(text: &str) -> Result<Bytes, String> {
     if value.fract() == 0.0 && value < 1e19 { Ok(Bytes(value as u64)) } else { Err(error()) }
 }
 
-/// Parses a time: `100us`, `1ms`, `0.5ms`, `2s`, `10m`, `1h`.
+/// Parses a time: `100us`, `1ms`, `0.5ms`, `2s`, `10min` or `10m`, `1h`.
 ///
 /// # Errors
 /// It is no time; the text shows what one looks like.
 pub fn time(text: &str) -> Result<Nanos, String> {
-    const UNITS: [(&str, f64); 7] =
-        [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("m", 6e10), ("h", 3.6e12)];
-    let error = || format!("`{text}` is no time: write 1ms, 500us, 2s, 10m or 1h");
+    const UNITS: [(&str, f64); 8] =
+        [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("m", 6e10), ("min", 6e10), ("h", 3.6e12)];
+    let is_bare = text.parse::<f64>().is_ok_and(f64::is_finite);
+    let error = || match text.strip_prefix('-') {
+        Some(number) if number.starts_with(|c: char| c.is_ascii_digit()) => {
+            format!("`{text}`: a time cannot be negative")
+        }
+        _ if is_bare => format!("`{text}`: a time needs a unit, such as {text}ms, {text}s or {text}min"),
+        _ => format!("`{text}` is not a time: write 500us, 1ms, 2s, 10min or 1h"),
+    };
     let (number, unit) = split(text).ok_or_else(error)?;
     let unit = UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(error)?;
     let value = number.parse::<f64>().map_err(|_| error())? * unit.1;
@@ -200,7 +207,10 @@ mod tests {
     fn times_are_read_and_shown() {
         assert_eq!(time("0.5ms"), Ok(Nanos(500_000)));
         assert_eq!(time("2h"), Ok(Nanos::from_secs(7200)));
-        assert!(time("5").is_err(), "five what?");
+        assert_eq!((time("10min"), time("10m")), (Ok(Nanos::from_secs(600)), Ok(Nanos::from_secs(600))));
+        assert_eq!(time("5").unwrap_err(), "`5`: a time needs a unit, such as 5ms, 5s or 5min");
+        assert_eq!(time("-1ms").unwrap_err(), "`-1ms`: a time cannot be negative");
+        assert!(time("soon").unwrap_err().contains("`soon` is not a time: write"));
         assert!(time("1MS").is_err());
         for (nanos, shown) in [
             (340_000, "340 us"),

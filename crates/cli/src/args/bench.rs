@@ -113,7 +113,7 @@ pub struct BenchDiskArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = 5.0, value_parser = seconds, help_heading = "Measuring")]
     pub seconds: f64,
     /// Mean latency that may not be exceeded (20ms; 3ms where nothing rotates)
-    #[arg(long, value_name = "TIME", value_parser = quantity::time_not_zero, help_heading = "Measuring")]
+    #[arg(long, value_name = "TIME", value_parser = quantity::time_not_zero, allow_hyphen_values = true, help_heading = "Measuring")]
     pub budget: Option<Nanos>,
     /// Who sends the requests
     #[arg(long, value_enum, default_value_t = BenchEngine::Own, help_heading = "Measuring")]

@@ -74,7 +74,8 @@ fn option(parameter: Parameter, policies: &PolicyChoice) -> Arg {
     };
     let values = values.unwrap_or_else(|| ValueParser::new(move |text: &str| parameter::parse(parameter, text)));
     let option = Arg::new(row.name).long(row.name).value_name(unit).value_parser(values);
-    let option = option.help(policies.help(parameter)).help_heading(row.heading);
+    // A negative value is refused as a value, not as an unknown option.
+    let option = option.help(policies.help(parameter)).help_heading(row.heading).allow_hyphen_values(true);
     match row.instead_of {
         Some(other) => option.conflicts_with(other.name()),
         None => option,

@@ -24,10 +24,10 @@ pub struct Probe {
     #[command(flatten)]
     pub how: ProbeMethodArgs,
     /// Stop after so much time at the device, and print what is known by then (fast: 3m; paper: no limit)
-    #[arg(long, value_name = "TIME", value_parser = quantity::time)]
+    #[arg(long, value_name = "TIME", value_parser = budget, allow_hyphen_values = true)]
     pub budget: Option<Nanos>,
     /// Stop after so many requests, and print what is known by then
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
     pub budget_ios: Option<u64>,
     /// Also rewrite blocks with the data just read, to measure the redundancy. NOBODY ELSE MAY WRITE TO THE DEVICE MEANWHILE
     ///
@@ -88,6 +88,14 @@ const PATTERN_MIN: u64 = 16 << 10;
 const REQUESTS_MAX: usize = 100_000;
 /// Bytes of a block, at most: it is read at once, and thousands of reads are kept at a time.
 const BLOCK_MAX: u64 = 1 << 20;
+
+/// Parses a time in which something can be found out.
+fn budget(text: &str) -> Result<Nanos, String> {
+    match quantity::time(text)? {
+        Nanos::ZERO => Err(format!("`{text}` leaves no time to probe: write 10s, 60s or 3min")),
+        time => Ok(time),
+    }
+}
 
 impl ProbeMethodArgs {
     /// Why the options make no sense for any device, in one line.

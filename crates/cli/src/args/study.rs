@@ -98,7 +98,7 @@ pub struct StudyScrub {
     #[arg(long, value_name = "TIME,...", value_delimiter = ',', value_parser = quantity::time, help_heading = "Goal")]
     pub slowdown: Vec<Nanos>,
     /// Latency that it may add to any one request
-    #[arg(long, value_name = "TIME", default_value = "50.4ms", value_parser = quantity::time, help_heading = "Goal")]
+    #[arg(long, value_name = "TIME", default_value = "50.4ms", value_parser = quantity::time, allow_hyphen_values = true, help_heading = "Goal")]
     pub max_slowdown: Nanos,
     /// Where the page goes
     #[command(flatten)]
@@ -128,10 +128,10 @@ pub struct StudyMlet {
     #[command(flatten)]
     pub disk: DiskModelArgs,
     /// Mean latency that the scrub may add to a request of others
-    #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = quantity::time, help_heading = "Goal")]
+    #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = quantity::time, allow_hyphen_values = true, help_heading = "Goal")]
     pub slowdown: Nanos,
     /// Latency that it may add to any one request
-    #[arg(long, value_name = "TIME", default_value = "50.4ms", value_parser = quantity::time, help_heading = "Goal")]
+    #[arg(long, value_name = "TIME", default_value = "50.4ms", value_parser = quantity::time, allow_hyphen_values = true, help_heading = "Goal")]
     pub max_slowdown: Nanos,
     /// Size of the scrubbed disk
     #[arg(long, value_name = "SIZE", default_value = "1TB", value_parser = disk_size, help_heading = "Errors")]

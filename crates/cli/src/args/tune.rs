@@ -34,10 +34,10 @@ pub struct Tune {
     pub disk: DiskModelArgs,
 
     /// Mean latency that the scrub may add to a request of others
-    #[arg(long, value_name = "TIME", default_value = tune::SLOWDOWN, value_parser = quantity::time, help_heading = "Goal")]
+    #[arg(long, value_name = "TIME", default_value = tune::SLOWDOWN, value_parser = quantity::time, allow_hyphen_values = true, help_heading = "Goal")]
     pub slowdown: Nanos,
     /// Latency that it may add to any one request
-    #[arg(long, value_name = "TIME", default_value = tune::SLOWDOWN_MAX, value_parser = quantity::time, help_heading = "Goal")]
+    #[arg(long, value_name = "TIME", default_value = tune::SLOWDOWN_MAX, value_parser = quantity::time, allow_hyphen_values = true, help_heading = "Goal")]
     pub max_slowdown: Nanos,
     /// When the mean must be kept: at any time, or at the end
     #[arg(long, value_parser = parser::<GoalForm>(), value_name = "FORM", default_value = tune::GOAL_FORM, help_heading = "Goal")]

@@ -28,7 +28,7 @@ use scrubjay_device::member::MemberError;
 use scrubjay_device::output::{self, Existing, OutputError};
 use scrubjay_device::probing::{ProbedSubject, ProbingError, RewriteRefusal};
 use scrubjay_device::target::TargetError;
-use scrubjay_jobs::quantity::{show_count, show_exact, show_time};
+use scrubjay_jobs::quantity::{show_exact, show_time};
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -180,9 +180,9 @@ impl ProbeProgress {
         if known.stage == ProbeStage::Pattern {
             stage += &format!(", sizes up to {}", self.pattern_max);
         }
-        let mut words = vec![format!("{stage}: {} requests, {}", show_count(spent.requests), show_time(spent.time))];
+        let mut words = vec![format!("{stage}: {}, {}", words::requests(spent.requests), show_time(spent.time))];
         if self.time_max < Nanos::MAX {
-            words[0] += &format!(" of at most {}", show_time(self.time_max));
+            words[0] += &format!(" of at most {}", show_time(self.time_max).replace(" min 0 s", " min"));
         }
         words.extend(known.pattern_bytes.as_ref().map(|claim| format!("pattern {}", show_exact(claim.value))));
         words.extend(known.chunk_bytes.as_ref().map(|claim| format!("chunk {}", show_exact(claim.value))));

@@ -7,7 +7,7 @@ use crate::say::shown;
 use scrubjay_core::probe::io::ProbeBudget;
 use scrubjay_core::probe::known::{Claim, DeviceClass, KnownArray, ProbeStage};
 use scrubjay_core::units::Bytes;
-use scrubjay_jobs::quantity::{show_count, show_exact, show_time};
+use scrubjay_jobs::quantity::{show_exact, show_time};
 use std::io::{self, Write};
 
 /// Classes in one line of text, at most.
@@ -35,7 +35,7 @@ pub fn print(
     } else if known.stage != ProbeStage::Done && known.unmeasurable.is_none() {
         writeln!(out, "  (it ended early, when it was to find out: {})", known.stage)?;
     }
-    writeln!(out, "  {} requests in {}", show_count(spent.requests), show_time(spent.time))?;
+    writeln!(out, "  {} in {}", words::requests(spent.requests), show_time(spent.time))?;
     kernel.map_or(Ok(()), |kernel| claims(known, kernel, out))
 }
 

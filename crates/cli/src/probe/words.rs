@@ -4,7 +4,12 @@ use super::advice;
 use scrubjay_core::layout::LayoutKind;
 use scrubjay_core::probe::known::{Claim, KnownArray, LevelRefusal, ProbeFinding, RedundancyLevel, Unmeasurable};
 use scrubjay_core::units::{Bytes, Nanos};
-use scrubjay_jobs::quantity::show_time;
+use scrubjay_jobs::quantity::{show_count, show_time};
+
+/// A count of requests.
+pub fn requests(count: u64) -> String {
+    format!("{} {}", show_count(count), if count == 1 { "request" } else { "requests" })
+}
 
 /// The layouts that fit, by name; `free` if none does, `None` if that is not known, or there is one disk.
 pub fn layout(known: &KnownArray, separator: &str) -> Option<String> {

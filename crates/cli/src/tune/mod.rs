@@ -103,7 +103,11 @@ fn print(args: &Tune, task: &TuneTask, loads: &[DeviceLoad], tuned: &[Tuned], to
         }
         _ => {}
     }
-    text::print_timing(&mut out, took)
+    match tuned.iter().any(|tuned| tuned.best.is_ok()) {
+        true => text::print_timing(&mut out, took),
+        // Above an error, how long it took is of no use.
+        false => Ok(()),
+    }
 }
 
 /// Ignores a closed output, so that the file is still written.

@@ -25,9 +25,14 @@ pub fn snippet(load: &DeviceLoad, task: &TuneTask, pair: &Pair) -> String {
          wait = \"{}\"\n\
          request = \"{}KiB\"\n",
         rate(outcome.bytes_per_second()),
-        write_time(rounded(pair.wait)),
+        show_wait(pair.wait),
         pair.size.0 >> 10,
     )
+}
+
+/// A wait as the file has it, so that it has one value wherever it is shown.
+pub fn show_wait(wait: Nanos) -> String {
+    write_time(rounded(wait))
 }
 
 /// Rounds a wait to five digits, for people. A ten-thousandth of the wait is shorter than a request of most disks, and

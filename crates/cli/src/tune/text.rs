@@ -1,5 +1,6 @@
 //! The result for people: the pair, the cost and rate that it promises, and the influence of the size.
 
+use super::snippet::show_wait;
 use crate::costs::{self, percent, rate};
 use crate::say::shown;
 use scrubjay_core::units::Bytes;
@@ -21,7 +22,7 @@ pub fn print(
     let outcome = &best.outcome;
     let scrub_rate = outcome.bytes_per_second();
     writeln!(out, "{}: {}", shown(&load.name), costs::foreground(outcome))?;
-    writeln!(out, "  wait {}, then requests of {}", show_time(best.wait), best.size)?;
+    writeln!(out, "  wait {}, then requests of {}", show_wait(best.wait), best.size)?;
     writeln!(
         out,
         "  reads      {}, {} of what the disk could alone",
@@ -47,7 +48,7 @@ pub fn print(
         )?;
         match steady {
             Some(Pair { wait, size, outcome }) => {
-                let (wait, reads) = (show_time(*wait), rate(outcome.bytes_per_second()));
+                let (wait, reads) = (show_wait(*wait), rate(outcome.bytes_per_second()));
                 writeln!(
                     out,
                     "             to use: wait {wait}, then requests of {size}, keeps the goal with all of these and reads {reads}"
@@ -74,7 +75,7 @@ pub fn print(
             out,
             "    {mark} {:>8} {:>10} {:>14} {:>15} {:>12}",
             show_kib(pair.size),
-            show_time(pair.wait),
+            show_wait(pair.wait),
             rate(pair.outcome.bytes_per_second()),
             show_time(mean),
             percent(pair.outcome.collision_rate())

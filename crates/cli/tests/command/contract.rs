@@ -109,7 +109,7 @@ fn file_names_send_no_commands_to_the_terminal() {
         &["explain", "--smart", name],
         &["explain", "--smart", &nowhere],
         &["probe", name, "--budget-ios", "50"],
-        &["probe", name, "--allow-writes", "--mode", "paper", "--requests", "5", "--repeats", "1", "--budget", "0s"],
+        &["probe", name, "--allow-writes", "--mode", "paper", "--requests", "5", "--repeats", "1", "--budget", "1ns"],
         &["probe", &nowhere],
         &["probe", "disk.img", "--plot", name],
         &["trace", "info", &trace],
@@ -150,7 +150,11 @@ fn bad_words_are_refused_with_help() {
     let bench = Bench::with_image(1);
     for (arguments, words) in [
         (&["scrub"][..], "<TARGET>..."),
-        (&["scrub", "disk.img", "--slowdown", "5"], "`5` is no time: write 1ms"),
+        (&["scrub", "disk.img", "--slowdown", "5"], "`5`: a time needs a unit, such as 5ms, 5s or 5min"),
+        (&["scrub", "disk.img", "--slowdown", "-1ms"], "`-1ms`: a time cannot be negative"),
+        (&["tune", "t.csv", "--slowdown", "-1ms"], "`-1ms`: a time cannot be negative"),
+        (&["probe", "disk.img", "--budget", "0s"], "`0s` leaves no time to probe"),
+        (&["probe", "disk.img", "--budget-ios", "0"], "0 is not in 1.."),
         (&["scrub", "disk.img", "--request", "big"], "`big` is no size: write 64KiB"),
         (&["scrub", "disk.img", "--policy", "nice"], "[possible values: budget, waiting, "),
         (&["scub"], "unrecognized subcommand"),
@@ -158,6 +162,38 @@ fn bad_words_are_refused_with_help() {
         let ran = bench.run(arguments);
         assert_eq!(ran.code, Some(2), "{ran:?}");
         assert!(ran.stderr.contains(words), "`{words}` in {ran:?}");
+    }
+}
+
+/// README: what only reads opens nothing for writing.
+#[test]
+fn commands_that_only_read_leave_every_byte_and_the_time_of_writing() {
+    let bench = Bench::with_image(8);
+    let written = || (fs::read(bench.image()).unwrap(), fs::metadata(bench.image()).unwrap().modified().unwrap());
+    let before = written();
+    for arguments in [
+        &["scrub", "disk.img", "--policy", "none"][..],
+        &["probe", "disk.img", "--budget-ios", "100"],
+        &["bench", "disk", "disk.img", "--seconds", "0.02", "--depth", "1", "--no-history"],
+    ] {
+        let ran = bench.run(arguments);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        assert!(written() == before, "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_file_that_is_not_there_is_reported_in_words() {
+    let bench = Bench::with_image(1);
+    for arguments in [
+        &["tune", "nope"][..],
+        &["trace", "info", "nope"],
+        &["scrub", "disk.img", "--config", "nope"],
+        &["explain", "--smart", "nope"],
+        &["web", "--recorded", "nope"],
+    ] {
+        let ran = bench.run(arguments);
+        assert!(ran.stderr.trim_end().ends_with("nope: no such file or directory"), "{arguments:?}: {ran:?}");
     }
 }
 

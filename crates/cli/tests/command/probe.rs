@@ -105,7 +105,7 @@ fn writes_change_nothing_but_the_time_of_the_file() {
 #[test]
 fn a_probe_whose_budget_is_spent_prints_what_is_known() {
     let bench = bench();
-    let ran = bench.run(&["probe", "disk.img", "--budget", "0s"]);
+    let ran = bench.run(&["probe", "disk.img", "--budget", "1ns"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.stdout.starts_with("disk.img (8 MiB): not known yet\n"), "{ran:?}");
     assert!(ran.stdout.contains("(it ended early, when it was to find out: device class)"), "{ran:?}");
@@ -147,7 +147,7 @@ fn a_closed_standard_output_is_no_failure() {
     let bench = bench();
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
-    let ran = bench.command(&["probe", "disk.img", "--budget", "0s"]).stdout(writer).output().unwrap();
+    let ran = bench.command(&["probe", "disk.img", "--budget", "1ns"]).stdout(writer).output().unwrap();
     assert_eq!((ran.status.code(), ran.stderr.len()), (Some(0), 0), "{ran:?}");
 }
 
@@ -218,7 +218,7 @@ fn only_known_results_are_drawn() {
     let svg = fs::read_to_string(page.join("patterns.svg")).unwrap();
     assert!(svg.trim_end().ends_with("</svg>") && page.join("patterns.csv").is_file());
     assert!(fs::read_to_string(page.join("index.html")).unwrap().contains("How disk.img is laid out"));
-    let ran = bench.run(&["probe", "disk.img", "--plot", "none", "--budget", "0s"]);
+    let ran = bench.run(&["probe", "disk.img", "--plot", "none", "--budget", "1ns"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.stderr.contains("nothing is known that could be drawn") && !bench.folder.path().join("none").exists());
 }

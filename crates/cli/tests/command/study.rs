@@ -102,7 +102,7 @@ fn nonsense_is_refused() {
         (&["study", "idle", "--out", "o"], "<TRACE>..."),
         (&["study", "mlet", "--out", "o", "--disk-size", "1MB"], "is no disk for this"),
         (&["study", "mlet", "--out", "o", "--device", "asu0"], "TRACE"),
-        (&["study", "scrub", "t.spc", "--out", "o", "--slowdown", "1"], "`1` is no time"),
+        (&["study", "scrub", "t.spc", "--out", "o", "--slowdown", "1"], "`1`: a time needs a unit"),
     ] {
         let ran = bench.run(arguments);
         assert_eq!(ran.code, Some(2), "{ran:?}");

@@ -134,8 +134,8 @@ fn bad_input_is_refused() {
     let bench = bench();
     fs::write(bench.folder.path().join("bad.toml"), "[scrub]\n\nwait = \"soon\"\n").unwrap();
     let refused = |arguments: &[&str], words| bench.run(arguments).refused(2, words);
-    refused(&["scrub", "disk.img", "--config", "bad.toml"], "bad.toml:3: wait: `soon` is no time");
-    refused(&["scrub", "disk.img", "--config", "none.toml"], "none.toml: No such file");
+    refused(&["scrub", "disk.img", "--config", "bad.toml"], "bad.toml:3: wait: `soon` is not a time");
+    refused(&["scrub", "disk.img", "--config", "none.toml"], "none.toml: no such file");
     refused(&["tune", "none.csv"], "none.csv");
     refused(&["tune", "disk.img"], "disk.img");
     refused(&["tune", "usr.csv", "--device", "usr_1"], "no device `usr_1`");
