@@ -10,6 +10,7 @@ mod contract;
 mod control_sockets;
 mod create;
 mod explain;
+mod json_document;
 #[path = "../../examples/demo/client.rs"]
 mod nbd;
 mod outputs;
