@@ -66,7 +66,7 @@ fn main() -> ExitCode {
         if is_broken_pipe(&error) {
             return Exit::Clean;
         }
-        say::say(format_args!("scrubjay: {}", say::without_numbers(&format!("{error:#}"))));
+        say::say(format_args!("scrubjay: {}", say::in_words(&error)));
         exit_of(&error)
     });
     ExitCode::from(exit as u8)

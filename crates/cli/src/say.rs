@@ -18,14 +18,23 @@ pub fn say(line: fmt::Arguments<'_>) {
     let _ = writeln!(io::stderr().lock(), "{}", shown(&line.to_string()));
 }
 
-/// An error in words alone: without the number that the library adds to the system's message, `(os error 2)`.
-pub fn without_numbers(error: &str) -> String {
-    let mut parts = error.split(" (os error ");
-    let mut text = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        text.push_str(part.split_once(')').map_or(part, |(_, rest)| rest));
+/// An error and what caused it, in words alone: without the number that the library adds to the system's message,
+/// `(os error 2)`, and without a cause that its consequence has told already.
+pub fn in_words(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if text.is_empty() {
+            text = cause;
+        } else if !text.ends_with(&cause) {
+            text = format!("{text}: {cause}");
+        }
     }
-    text.replace("No such file or directory", "no such file or directory")
+    let mut parts = text.split(" (os error ");
+    let mut words = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        words.push_str(part.split_once(')').map_or(part, |(_, rest)| rest));
+    }
+    words.replace("No such file or directory", "no such file or directory")
 }
 
 /// Columns of prose, at most: wider lines are hard to read.
@@ -96,6 +105,15 @@ mod tests {
         assert_eq!(wrapped("one two  three", 7), ["one two", "three"]);
         assert_eq!(wrapped("incomprehensible a b", 5), ["incomprehensible", "a b"]);
         assert_eq!(wrapped("", 5), [""]);
+    }
+
+    #[test]
+    fn an_error_is_told_once_and_without_numbers() {
+        let gone = anyhow::Error::from(io::Error::from_raw_os_error(2));
+        assert_eq!(in_words(&gone), "no such file or directory");
+        assert_eq!(in_words(&gone.context("cannot read x")), "cannot read x: no such file or directory");
+        let told = anyhow::anyhow!("it is empty").context("x: it is empty");
+        assert_eq!(in_words(&told), "x: it is empty");
     }
 
     #[test]

@@ -42,9 +42,9 @@ so that the next one can be held against them: only like against like.";
 
 const ALL_EXAMPLES: &str = "\
 Examples:
-  sudo scrubjay bench disk /dev/sda      IOPS with latency; only reads
-  sudo scrubjay bench verify /dev/sda    whether its VERIFY reads the medium
-  scrubjay bench code                    how fast this machine computes parities";
+  sudo scrubjay bench disk /dev/sda     IOPS with latency; only reads
+  sudo scrubjay bench verify /dev/sda   whether its VERIFY reads the medium
+  scrubjay bench code                   how fast this machine computes parities";
 
 /// Arguments of `bench`.
 #[derive(Debug, Args)]

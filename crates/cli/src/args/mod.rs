@@ -43,13 +43,13 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  sudo scrubjay doctor                 what is missing here, before anything else
-  sudo scrubjay scrub /dev/sda         read one disk, now; Ctrl-C is a pause
-  sudo scrubjay scrub /dev/md0         check an array of md; a mounted btrfs likewise
-  sudo systemctl enable --now scrubjay    each disk every month (or: scrubjay watch)
-  sudo scrubjay setup                  where alerts go
-  sudo scrubjay status                 how things stand, and what to do
-  sudo scrubjay explain sda            how a disk is, and why";
+  sudo scrubjay doctor                   what is missing here
+  sudo scrubjay scrub /dev/sda           read one disk, now; Ctrl-C is a pause
+  sudo scrubjay scrub /dev/md0           check an array of md
+  sudo systemctl enable --now scrubjay   read every disk each month
+  sudo scrubjay setup                    where alerts go
+  sudo scrubjay status                   how things stand, and what to do
+  sudo scrubjay explain sda              how a disk is, and why";
 
 const GENERATE_EXAMPLES: &str = "\
 Examples:

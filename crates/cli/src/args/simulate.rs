@@ -19,10 +19,10 @@ Examples:
 
 const ALL_EXAMPLES: &str = "\
 Examples:
-  scrubjay simulate scrub usr.csv --policy budget    what a scrub of this disk would read and cost
-  scrubjay simulate integrity usr.csv         disk I/Os that checksums add to an array
-  scrubjay simulate array --layout raid5-ls --disks 6    what a probe would find out
-  scrubjay simulate watch --disks 8 --days 365       a year of a machine under the watch";
+  scrubjay simulate scrub usr.csv --policy budget       what it would read
+  scrubjay simulate integrity usr.csv                   I/Os for checksums
+  scrubjay simulate array --layout raid5-ls --disks 6   what a probe finds
+  scrubjay simulate watch --disks 8 --days 365          a year of passes";
 
 /// Arguments of `simulate`.
 #[derive(Debug, Args)]

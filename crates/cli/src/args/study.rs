@@ -37,11 +37,11 @@ Examples:
 
 const EXAMPLES: &str = "\
 Examples:
-  scrubjay study idle usr.csv.gz --out idle      how long this disk is idle
-  scrubjay study scrub usr.csv.gz --out scrub    which policy reads most at which cost
-  scrubjay study mlet --out mlet                 which order finds bad sectors soonest
-  scrubjay study integrity --out integrity       what checksums cost in an array
-  scrubjay study shear --out shear               what a probe can tell of an array
+  scrubjay study idle usr.csv.gz --out idle     how long a disk is idle
+  scrubjay study scrub usr.csv.gz --out scrub   which policy reads most
+  scrubjay study mlet --out mlet                which order is best
+  scrubjay study integrity --out integrity      what checksums cost in an array
+  scrubjay study shear --out shear              what a probe can tell
 
 Each writes a page, index.html, with figures and their numbers, into a folder.";
 

@@ -190,7 +190,7 @@ fn bad_input_is_refused_in_one_line() {
     let whole = bench.read("good.csv.gz");
     bench.write("cut.csv.gz", &whole[..whole.len() - 6]);
     let refused = |arguments: &[&str], words| bench.trace(arguments).refused(2, words);
-    refused(&["info", "nowhere"], "nowhere: No such file");
+    refused(&["info", "nowhere"], "nowhere: no such file");
     refused(&["info", "."], "is a folder, not a trace");
     refused(&["info", "empty"], "empty: is empty");
     refused(&["info", "noise"], "not a trace in any format known");
@@ -212,7 +212,7 @@ fn bad_outputs_are_refused_in_one_line() {
     assert_eq!(bench.read("there.csv"), b"precious");
     bench.trace(&["convert", "good", "there.csv", "--force"]).succeeded();
     assert_ne!(bench.read("there.csv"), b"precious");
-    refused(&["convert", "good", "missing/out.csv"], "cannot write missing/out.csv: No such file");
+    refused(&["convert", "good", "missing/out.csv"], "cannot write missing/out.csv: no such file");
     refused(&["convert", "good", "."], "is a folder: name a file");
     refused(&["convert", "good", "out"], "names no format: add --to; written are parquet, msr, blkparse, iolog");
     refused(&["convert", "good", "out.xz"], ".xz is read but not written");
@@ -220,7 +220,7 @@ fn bad_outputs_are_refused_in_one_line() {
     refused(&["convert", "good", "out", "--to", "srt"], "srt can be read but not written");
     refused(&["generate", "--model", "nothing", "out.csv"], "no model `nothing` is built in; there are mid-read");
     refused(&["generate", "out.csv"], "--model, --like or --params");
-    refused(&["generate", "--params", "nowhere.json", "out.csv"], "nowhere.json: No such file");
+    refused(&["generate", "--params", "nowhere.json", "out.csv"], "nowhere.json: no such file");
     refused(&["generate", "--like", "good", "out.csv"], "too few to learn from");
     refused(&["capture", "/dev/null", "out.csv"], "/dev/null: is no block device");
     refused(&["capture", "good", "out.csv"], "is no block device");

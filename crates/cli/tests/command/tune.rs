@@ -130,6 +130,18 @@ fn a_goal_that_cannot_be_kept_is_reported_with_one_that_can() {
 }
 
 #[test]
+fn a_trace_that_cannot_be_tuned_to_gives_its_reason_and_no_timing() {
+    let bench = Bench::with_image(1);
+    let lines: Vec<String> = (0..200)
+        .map(|number| format!("{},usr,0,Read,{},512,100", 128_166_372_003_061_629_u64 + 10 * number, 512 * number))
+        .collect();
+    fs::write(bench.folder.path().join("busy.csv"), lines.join("\n")).unwrap();
+    let ran = bench.run(&["tune", "busy.csv", "--format", "msr", "--min-requests", "1"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""), "{ran:?}");
+    assert!(ran.stderr.ends_with("is never idle for long enough to read anything\n"), "{ran:?}");
+}
+
+#[test]
 fn bad_input_is_refused() {
     let bench = bench();
     fs::write(bench.folder.path().join("bad.toml"), "[scrub]\n\nwait = \"soon\"\n").unwrap();
