@@ -32,13 +32,12 @@ pub enum InputError {
         /// The format.
         format: &'static str,
     },
-    /// An input cannot be read, or is not a sound trace.
+    /// An input cannot be read, or is not a sound trace. (The error is in the text, and is therefore no source.)
     #[error("{name}: {error}")]
     Trace {
         /// The input's name.
         name: String,
         /// The error.
-        #[source]
         error: TraceError,
     },
 }

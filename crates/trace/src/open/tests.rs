@@ -116,6 +116,14 @@ fn error(inputs: Vec<Input>) -> String {
     }
 }
 
+#[test]
+fn the_reason_is_told_once() {
+    let Err(error) = open_all(vec![file("noise", b"\x01\x02\xfe\xff\x03")]) else { panic!("noise is no trace") };
+    assert!(error.to_string().starts_with("noise: not a trace in any format known"), "{error}");
+    let source = std::error::Error::source(&error);
+    assert!(source.is_none(), "who prints the error and its sources would print the reason twice: {source:?}");
+}
+
 fn owned(expected: &[(u64, &str)]) -> Vec<(u64, String)> {
     expected.iter().map(|&(arrival, name)| (arrival, name.to_owned())).collect()
 }
