@@ -6,7 +6,7 @@ use crate::map;
 use crate::sheet::Sheet;
 use crate::style;
 use crate::svg;
-use crate::text::{escape, tied};
+use crate::text::{escape, tied, width};
 use std::fmt::Write as _;
 
 /// The mark of a page written by this program.
@@ -34,15 +34,17 @@ nav summary{cursor:pointer;margin:20px 0 0;padding:14px 0 0;border-top:1px solid
 nav li{margin:2px 0}nav span{display:inline-block;min-width:5.2em;color:#59626b}
 figure{margin:44px 0 0}
 figcaption{margin:0 0 14px;max-width:68ch}
+.each{margin:0 0 12px;padding:0;list-style:none}.each li{margin:3px 0;padding-left:1.2em;text-indent:-1.2em}figcaption .each{margin:0}
 .plot{display:block;max-width:100%;height:auto;overflow:visible}
 .plot.narrow{display:none}
-.files,.hidden{margin:8px 0 0;font-size:13px;color:#59626b}
+.files,.hidden,.sideways{margin:8px 0 0;font-size:13px;color:#59626b}
+.sideways{display:none;margin:0 0 6px}
 .files a{margin-right:14px}
-.scroll{--paper:#fff;--shade:rgba(0,0,0,.28);overflow-x:auto;width:fit-content;max-width:100%;\
+.scroll{--paper:#fff;--shade:rgba(0,0,0,.4);overflow-x:auto;width:fit-content;max-width:100%;\
 background:linear-gradient(to right,var(--paper) 40%,transparent) left/44px 100% no-repeat local,\
 linear-gradient(to left,var(--paper) 40%,transparent) right/44px 100% no-repeat local,\
-radial-gradient(farthest-side at 0 50%,var(--shade),transparent) left/12px 100% no-repeat scroll,\
-radial-gradient(farthest-side at 100% 50%,var(--shade),transparent) right/12px 100% no-repeat scroll}
+radial-gradient(farthest-side at 0 50%,var(--shade),transparent) left/16px 100% no-repeat scroll,\
+radial-gradient(farthest-side at 100% 50%,var(--shade),transparent) right/16px 100% no-repeat scroll}
 table{border-collapse:collapse;font-size:14px;line-height:1.4;font-variant-numeric:tabular-nums;\
 border-top:1.5px solid #1c2024;border-bottom:1.5px solid #1c2024}
 th{font-weight:600;text-align:left;vertical-align:bottom;border-bottom:1px solid #767f88}
@@ -55,7 +57,12 @@ tr:last-child td{border-bottom:0}
 .method h2{font-size:15px}
 .method dl{display:grid;grid-template-columns:max-content minmax(0,1fr);gap:3px 18px;margin:0}
 .method dt{color:#59626b}.method dd{margin:0;font-family:ui-monospace,Menlo,Consolas,monospace;font-size:13px;white-space:pre-wrap}
-@media screen and (min-width:785px){.scroll{max-width:calc(50vw + 328px)}}
+@media screen and (min-width:785px){
+.scroll{min-width:100%;max-width:calc(100vw - 80px);margin-left:50%;transform:translateX(-50%)}
+}
+@media screen and (max-width:1240px){.sideways.at1240{display:block}}
+@media screen and (max-width:820px){.sideways.at820{display:block}}
+@media screen and (max-width:460px){.sideways.at460{display:block}}
 @media screen and (max-width:640px){
 body{padding:24px 16px 40px}h1{font-size:25px}
 .scroll th,.scroll td{padding-right:12px}.plot.wide{display:none}.plot.narrow{display:block;width:100%}
@@ -63,15 +70,15 @@ body{padding:24px 16px 40px}h1{font-size:25px}
 }
 @media screen and (prefers-color-scheme:dark){
 body{background:#15181b;color:#e4e7ea}a{color:#6cb5e3}
-h2 span,nav span,.files,.hidden,.method dt{color:#a3abb3}
-nav ol,nav summary{border-color:#2b3035}.scroll{--paper:#15181b;--shade:rgba(255,255,255,.3)}.method{background:#1d2125}
+h2 span,nav span,.files,.hidden,.sideways,.method dt{color:#a3abb3}
+nav ol,nav summary{border-color:#2b3035}.scroll{--paper:#15181b;--shade:rgba(255,255,255,.42)}.method{background:#1d2125}
 table{border-color:#c9ced3}th{border-color:#7b848c}td{border-color:#2b3035}
 }
 @media print{
 @page{margin:18mm 16mm}
 body{padding:0;max-width:none;font-size:10.5pt}a{color:inherit;text-decoration:none}
 figure,.method{break-inside:avoid}.tall{break-inside:auto}h2{break-after:avoid}tr{break-inside:avoid}thead{display:table-header-group}
-.scroll{overflow:visible;max-width:none;background:none}td{white-space:normal}table{font-size:8.5pt}th,td{padding:3px 14px 3px 0}.plot{max-width:600px}figure{margin-top:28px}
+.scroll{overflow:visible;max-width:none;background:none}.sideways{display:none}td{white-space:normal}table{font-size:8.5pt}th,td{padding:3px 14px 3px 0}.plot{max-width:600px}figure{margin-top:28px}
 nav,.files{display:none}.method{background:none;border:1px solid #767f88}
 }
 ";
@@ -92,7 +99,8 @@ pub fn page(page: &Page, facts: &[(&str, String)]) -> String {
         style::FIGURE
     );
     for paragraph in &page.paragraphs {
-        let _ = writeln!(html, "<p>{}</p>", escape(&tied(paragraph)));
+        html.push_str(&prose(paragraph));
+        html.push('\n');
     }
     let exhibits = numbered(&page.exhibits);
     contents(&mut html, &exhibits);
@@ -198,6 +206,13 @@ fn table(html: &mut String, number: &str, table: &Table) {
     let from = usize::from(is_common && table.head.len() > COLUMNS_ACROSS);
     let numeric: Vec<bool> = (0..table.head.len()).map(|column| is_numeric(table, column)).collect();
     let class = |column: usize| if numeric.get(column) == Some(&true) { " class=\"number\"" } else { "" };
+    if let Some(widest) = hint(table, from) {
+        let _ = writeln!(
+            html,
+            "<p class=\"sideways at{widest}\">Scroll sideways for all {} columns →</p>",
+            table.head.len() - from
+        );
+    }
     html.push_str("<div class=\"scroll\" tabindex=\"0\"><table>\n<thead><tr>");
     for (column, cell) in table.head.iter().enumerate().skip(from) {
         let _ = write!(html, "<th{} scope=\"col\">{}</th>", class(column), escape(&tied(cell)));
@@ -214,6 +229,27 @@ fn table(html: &mut String, number: &str, table: &Table) {
     }
     html.push_str("</tbody></table></div>\n");
     end(html, table);
+}
+
+/// The windows, in pixels of width, of which the style sheet can tell that a table does not fit.
+const WINDOWS: [u32; 3] = [1240, 820, 460];
+
+/// The widest of [`WINDOWS`] in which this table, from a column on, has to be scrolled sideways; `None`: it fits all.
+fn hint(table: &Table, from: usize) -> Option<u32> {
+    /// The font size, the padding of a cell, and what surrounds the table in a window.
+    const SET: (f64, f64, f64) = (14.0, 20.0, 32.0);
+    /// Widths of text are upper estimates, by about this factor.
+    const NARROWER: f64 = 0.85;
+    let (size, padding, around) = SET;
+    let text = |text: &str| width(text, size) * NARROWER;
+    let column = |column: usize| {
+        // Heads are broken at spaces, cells are not.
+        let head = table.head[column].split(' ').map(text).fold(0.0, f64::max);
+        let cells = table.rows.iter().filter_map(|row| row.get(column));
+        cells.map(|cell| text(cell)).fold(head, f64::max) + padding
+    };
+    let room = (from..table.head.len()).map(column).sum::<f64>() + around;
+    WINDOWS.into_iter().find(|&window| room > f64::from(window))
 }
 
 /// Writes a table of one row as a list, one line per column.
@@ -234,11 +270,21 @@ fn end(html: &mut String, table: &Table) {
 
 /// Opens an exhibit with its heading and its caption.
 fn begin(html: &mut String, class: &str, name: &str, number: &str, title: &str, caption: &str) {
-    let (name, title, caption) = (escape(name), escape(&tied(title)), escape(&tied(caption)));
+    let (name, title) = (escape(name), escape(&tied(title)));
     let _ = writeln!(html, "<figure{class} id=\"{name}\">\n<h2><span>{number}</span>{title}</h2>");
     if !caption.is_empty() {
-        let _ = writeln!(html, "<figcaption>{caption}</figcaption>");
+        let text = if caption.contains('\n') { prose(caption) } else { escape(&tied(caption)) };
+        let _ = writeln!(html, "<figcaption>{text}</figcaption>");
     }
+}
+
+/// A paragraph, or, if there are several lines, a list of them.
+fn prose(text: &str) -> String {
+    if !text.contains('\n') {
+        return format!("<p>{}</p>", escape(&tied(text)));
+    }
+    let items: String = text.lines().map(|line| format!("<li>{}</li>", escape(&tied(line)))).collect();
+    format!("<ul class=\"each\">{items}</ul>")
 }
 
 /// Whether all cells of a column are numbers, with or without units, or dashes for missing ones.
@@ -266,6 +312,26 @@ fn method(html: &mut String, facts: &[(&str, String)]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_table_says_in_which_windows_it_is_scrolled() {
+        let table = |columns: usize| Table {
+            name: String::new(),
+            title: String::new(),
+            caption: String::new(),
+            head: vec!["share of all".to_owned(); columns],
+            rows: vec![vec!["12.5 MiB".to_owned(); columns]; 2],
+        };
+        let hints = [2, 6, 12, 20].map(|columns| hint(&table(columns), 0));
+        assert_eq!(hints, [None, Some(460), Some(820), Some(1240)]);
+        assert_eq!(hint(&table(6), 5), None, "a column that is left out takes no room");
+    }
+
+    #[test]
+    fn several_lines_are_a_list() {
+        assert_eq!(prose("a < b"), "<p>a &lt; b</p>");
+        assert_eq!(prose("x: 1 s.\ny: 2 s."), "<ul class=\"each\"><li>x: 1\u{a0}s.</li><li>y: 2\u{a0}s.</li></ul>");
+    }
 
     #[test]
     fn a_column_is_numeric_if_all_its_cells_are_numbers() {
