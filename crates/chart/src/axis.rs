@@ -38,7 +38,7 @@ impl AxisSpan {
         let (from, to) =
             positions.fold((f64::INFINITY, f64::NEG_INFINITY), |(from, to), at| (from.min(at), to.max(at)));
         let (from, to) = match (from > to, scale) {
-            (true, AxisScale::Linear | AxisScale::Octaves) => (0.0, 1.0),
+            (true, AxisScale::Linear | AxisScale::Whole | AxisScale::Octaves) => (0.0, 1.0),
             (true, AxisScale::Log) => (-1.0, 0.0),
             (false, _) => (from, to),
         };
@@ -50,7 +50,7 @@ impl AxisSpan {
     fn widened(self) -> AxisSpan {
         let half = match self.scale {
             AxisScale::Linear if self.from != 0.0 => self.from.abs() / 2.0,
-            AxisScale::Linear | AxisScale::Octaves => 1.0,
+            AxisScale::Linear | AxisScale::Whole | AxisScale::Octaves => 1.0,
             AxisScale::Log => 2f64.log10(),
         };
         AxisSpan { from: self.from - half, to: self.to + half, ..self }
@@ -59,7 +59,7 @@ impl AxisSpan {
     /// The range extended to include zero, on a linear axis; otherwise unchanged.
     pub fn zeroed(self) -> AxisSpan {
         match self.scale {
-            AxisScale::Linear => AxisSpan { from: self.from.min(0.0), to: self.to.max(0.0), ..self },
+            AxisScale::Linear | AxisScale::Whole => AxisSpan { from: self.from.min(0.0), to: self.to.max(0.0), ..self },
             AxisScale::Log | AxisScale::Octaves => self,
         }
     }
@@ -90,8 +90,8 @@ impl AxisSpan {
     /// The range extended to the next tick at both ends, for an axis with room for `ticks` numbers.
     pub fn snapped(self, ticks: usize) -> AxisSpan {
         match self.scale {
-            AxisScale::Linear => {
-                let step = step(self.length(), ticks);
+            AxisScale::Linear | AxisScale::Whole => {
+                let step = self.even_step(ticks);
                 let from = (self.from / step + SLACK).floor() * step;
                 AxisSpan { from, to: (self.to / step - SLACK).ceil() * step, ..self }
             }
@@ -110,10 +110,16 @@ impl AxisSpan {
     /// The ticks, in order, of an axis with room for `count_max` numbers.
     pub fn ticks(self, count_max: usize) -> Vec<Tick> {
         match self.scale {
-            AxisScale::Linear => self.ticks_every(step(self.length(), count_max)),
+            AxisScale::Linear | AxisScale::Whole => self.ticks_every(self.even_step(count_max)),
             AxisScale::Log => self.ticks_log(count_max),
             AxisScale::Octaves => self.ticks_octaves(count_max),
         }
+    }
+
+    /// The distance between the numbers of a linear axis.
+    fn even_step(self, count_max: usize) -> f64 {
+        let step = step(self.length(), count_max);
+        if self.scale == AxisScale::Whole { step.max(1.0) } else { step }
     }
 
     /// Numbers at the powers of two, or at every n-th one if there is no room for all. They are short, so twice as many
@@ -171,7 +177,7 @@ impl AxisSpan {
 pub fn position(scale: AxisScale, value: f64) -> Option<f64> {
     match scale {
         // The length of an axis must be finite too.
-        AxisScale::Linear => (value.abs() < f64::MAX / 4.0).then_some(value),
+        AxisScale::Linear | AxisScale::Whole => (value.abs() < f64::MAX / 4.0).then_some(value),
         AxisScale::Log => (value.is_finite() && value > 0.0).then(|| value.log10()),
         AxisScale::Octaves => (value.is_finite() && value > 0.0).then(|| value.log2()),
     }
@@ -262,6 +268,16 @@ mod tests {
         assert_eq!(labels(&span.ticks(5)), ["−20\u{2009}000", "0", "20\u{2009}000", "40\u{2009}000"]);
         let span = AxisSpan::of(AxisScale::Linear, [0.0, 4e9]).snapped(4);
         assert_eq!(labels(&span.ticks(4)), ["0", "1×10^9", "2×10^9", "3×10^9", "4×10^9"]);
+    }
+
+    #[test]
+    fn axes_of_whole_numbers_have_no_others() {
+        let span = AxisSpan::of(AxisScale::Whole, [0.0, 3.0]).snapped(10);
+        assert_eq!(labels(&span.ticks(10)), ["0", "1", "2", "3"]);
+        assert_eq!(
+            labels(&AxisSpan::of(AxisScale::Whole, [0.0, 63.0]).snapped(5).ticks(5)),
+            ["0", "20", "40", "60", "80"]
+        );
     }
 
     #[test]

@@ -78,6 +78,7 @@ pub fn draw<'a>(
     let _ = writeln!(svg, "<g class=\"c{}\">", number % COLOURS);
     match series.style {
         Style::Bars => bars(svg, frame, label_sheet, series, slot),
+        Style::Band => band(svg, frame, series),
         Style::Points => points(svg, frame, label_sheet, number, series, |_| true),
         Style::Line | Style::Dashed => {
             line(svg, frame, label_sheet, series);
@@ -138,6 +139,9 @@ pub fn sign(svg: &mut String, number: usize, series: &Series, x: f64, y: f64) {
                 px(y - 5.0)
             );
         }
+        Style::Band => {
+            let _ = write!(svg, "<path class=\"band\" d=\"M{} {}h24v10h-24z\"/>", px(x), px(y - 5.0));
+        }
         Style::Points => {}
         Style::Line | Style::Dashed => {
             let dash = dash(series.style);
@@ -145,7 +149,7 @@ pub fn sign(svg: &mut String, number: usize, series: &Series, x: f64, y: f64) {
         }
     }
     let shown = series.points.len() <= MARKS_MAX || series.points.iter().any(|point| !point.label.is_empty());
-    if series.style == Style::Points || series.style != Style::Bars && shown {
+    if series.style == Style::Points || matches!(series.style, Style::Line | Style::Dashed) && shown {
         mark(svg, number, (x + 12.0, y), "");
     }
     svg.push_str("</g>");
@@ -170,6 +174,15 @@ fn line(svg: &mut String, frame: &Frame, label_sheet: &mut LabelledSheet, series
     }
     let dash = dash(series.style);
     let _ = writeln!(svg, "<path class=\"line{dash}\" d=\"{path}\"/>");
+}
+
+/// Shades the area that the points enclose.
+fn band(svg: &mut String, frame: &Frame, series: &Series) {
+    let places = series.points.iter().filter_map(|point| frame.place(point));
+    let corners: Vec<String> = places.map(|(x, y)| format!("{} {}", px(x), px(y))).collect();
+    if !corners.is_empty() {
+        let _ = writeln!(svg, "<path class=\"band\" d=\"M{}z\"/>", corners.join("L"));
+    }
 }
 
 fn dash(style: Style) -> &'static str {

@@ -5,7 +5,7 @@
 pub struct Page {
     /// The heading.
     pub title: String,
-    /// What was done with what data, in sentences; one paragraph each.
+    /// What was done with what data, in sentences; one paragraph each. Several lines are a list.
     pub paragraphs: Vec<String>,
     /// The results, in reading order.
     pub exhibits: Vec<Exhibit>,
@@ -29,7 +29,7 @@ pub struct Figure {
     pub name: String,
     /// The heading.
     pub title: String,
-    /// What the figure shows and what follows from it; a sentence or two.
+    /// What the figure shows and what follows from it; a sentence or two, or a list of one line for each device.
     pub caption: String,
     /// The horizontal axis.
     pub x: Axis,
@@ -55,6 +55,8 @@ pub struct Axis {
 pub enum AxisScale {
     /// Evenly.
     Linear,
+    /// Evenly, for numbers of things: only whole numbers stand at the axis.
+    Whole,
     /// By powers of ten; values of zero and below cannot be shown on it.
     Log,
     /// By powers of two, for quantities that double from one point to the next: 1, 2, 4, 8. Zero and below cannot be
@@ -84,6 +86,8 @@ pub enum Style {
     Points,
     /// Bars from zero.
     Bars,
+    /// The area that the points enclose, shaded behind all else.
+    Band,
 }
 
 /// One point of a curve.
@@ -171,6 +175,11 @@ impl Axis {
     /// A linear axis.
     pub fn linear(label: impl Into<String>) -> Axis {
         Axis { label: label.into(), scale: AxisScale::Linear, is_from_zero: false }
+    }
+
+    /// A linear axis of whole numbers, such as those of chunks.
+    pub fn whole(label: impl Into<String>) -> Axis {
+        Axis { scale: AxisScale::Whole, ..Axis::linear(label) }
     }
 
     /// A linear axis that begins at zero.

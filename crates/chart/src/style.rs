@@ -25,6 +25,7 @@ color:#1c2024;font-variant-numeric:tabular-nums}
 .plot .mark{fill:currentColor;stroke:#fff;stroke-width:.8}
 .plot .open{fill:#fff;stroke:currentColor;stroke-width:1.6}
 .plot .bar{fill:currentColor;fill-opacity:.85}
+.plot .band{fill:currentColor;fill-opacity:.3}
 .plot .tie{fill:none;stroke:currentColor;stroke-width:.7}
 .plot .note{font-size:11px;stroke:#fff;stroke-width:3px;stroke-linejoin:round;paint-order:stroke}
 .plot .c0{color:#0072b2}.plot .c1{color:#d55e00}.plot .c2{color:#009e73}.plot .c3{color:#cc79a7}

@@ -143,7 +143,11 @@ fn ticks_across(figure: &Figure, frame: &Frame) -> Vec<Tick> {
     let count = x_ticks(frame.area.width);
     let bars = figure.series.iter().filter(|series| series.style == Style::Bars);
     let whole = bars.flat_map(|series| &series.points).all(|point| point.x.fract() == 0.0);
-    if has_bars(figure) && figure.x.scale == AxisScale::Linear && whole && frame.x.length() <= 32.0 {
+    if has_bars(figure)
+        && matches!(figure.x.scale, AxisScale::Linear | AxisScale::Whole)
+        && whole
+        && frame.x.length() <= 32.0
+    {
         let fits = |step: &f64| frame.area.width / frame.x.length() * step >= 24.0;
         return frame.x.ticks_every([1.0, 2.0, 3.0, 4.0, 6.0].into_iter().find(fits).unwrap_or(8.0));
     }
@@ -230,9 +234,13 @@ fn curves(svg: &mut String, figure: &Figure, frame: &Frame, width: f64) {
     // Bars take four fifths of their gap, but not so much that they look like areas.
     let bar = (gap * 0.8 / rows).clamp(1.0, 48.0);
     let (mut wanted, mut bars) = (Vec::new(), 0.0);
-    // Bars first: lines and points are drawn over them.
+    // Bands and bars first: lines and points are drawn over them.
     let mut order: Vec<(usize, &Series)> = figure.series.iter().enumerate().collect();
-    order.sort_by_key(|(_, series)| series.style != Style::Bars);
+    order.sort_by_key(|(_, series)| match series.style {
+        Style::Band => 0,
+        Style::Bars => 1,
+        Style::Line | Style::Dashed | Style::Points => 2,
+    });
     for (number, series) in order {
         let slot = BarSlot { width: bar, shift: (bars - (rows - 1.0) / 2.0) * bar };
         if series.style == Style::Bars {
