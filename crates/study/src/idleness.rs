@@ -2,13 +2,15 @@
 //!
 //! The figures are 8 to 13 of Amvrosiadis, Oprea & Schroeder (DSN'12, section V-A).
 
-use super::say::{count, duration, percent, significant};
+use super::say::{by_trace, count, duration, percent, significant};
 use scrubjay_chart::{Axis, Exhibit, Figure, Page, Series, Style, Table};
 use scrubjay_core::units::Nanos;
 use scrubjay_trace::idleness::{Idleness, Waited};
 
 /// Waits in seconds, as users choose them, whose values the captions and the table give.
 const WAITS: [f64; 5] = [0.0, 0.010, 0.1, 1.0, 10.0];
+/// With fewer intervals nothing is concluded from their lengths: one more or less decides, as in the study of scrubs.
+const INTERVALS_MIN: f64 = 100.0;
 /// The hazard is judged from this age on, in seconds: shorter intervals are the host's own pace, and no wait is
 /// shorter.
 const HAZARD_FROM: f64 = 0.001;
@@ -18,8 +20,6 @@ const SLOPE_MIN: f64 = 0.1;
 const RISE_MIN: f64 = 2.0;
 /// Means within a tenth of each other (factor) are called alike.
 const ALIKE: f64 = 1.1;
-/// The number of traces that a caption describes, at most; the curves show all.
-const SHOWN_MAX: usize = 4;
 
 /// A trace under study.
 #[derive(Clone, Debug)]
@@ -34,7 +34,11 @@ pub struct IdleStudy {
 pub fn page(studies: &[IdleStudy]) -> Page {
     let figures = [survival, hazard, residual_mean, residual_p1, usable, lorenz, correlation, hours, day, periods];
     let mut exhibits = vec![Exhibit::Table(table(studies))];
-    exhibits.extend(figures.iter().map(|figure| Exhibit::Figure(figure(studies))));
+    let drawn = figures.iter().map(|figure| figure(studies));
+    // A figure of intervals without a point shows nothing. (Those of requests are few, and always there.)
+    let has_points = |figure: &Figure| figure.series.iter().any(|series| !series.points.is_empty());
+    exhibits
+        .extend(drawn.filter(|figure| has_points(figure) || figure.name.starts_with("requests-")).map(Exhibit::Figure));
     Page {
         title: "Idle intervals".into(),
         paragraphs: vec![
@@ -43,6 +47,7 @@ pub fn page(studies: &[IdleStudy]) -> Page {
                     "a scrub that waits 100 ms before it reads still has {} of the idle time; \"scrubjay tune\" finds the best wait",
                     percent(tenth.usable)
                 ),
+                None if idleness.moments.count < INTERVALS_MIN => too_few(idleness, "say how a scrub gets on"),
                 None => "no interval is as long as 100 ms: \"scrubjay tune\" says whether a scrub can be had at all"
                     .to_owned(),
             }),
@@ -76,8 +81,8 @@ fn survival(studies: &[IdleStudy]) -> Figure {
         name: "idle-survival".into(),
         title: "How many intervals are longer".into(),
         caption: text,
-        x: Axis::log("x (s)"),
-        y: Axis::log("share of the intervals longer than x"),
+        x: Axis::log("length (s)"),
+        y: Axis::log("share of the intervals that are longer"),
         series: waits(studies, |waited| Some(waited.survival)),
     }
 }
@@ -88,7 +93,7 @@ fn hazard(studies: &[IdleStudy]) -> Figure {
         name: "idle-hazard".into(),
         title: "Hazard rate".into(),
         caption: describe(studies, hazard_text),
-        x: Axis::log("idle for x (s)"),
+        x: Axis::log("idle so far (s)"),
         y: Axis::log("chance to end within the next second (per s)"),
         series: curves(studies, Style::Line, points),
     }
@@ -130,7 +135,7 @@ fn residual_mean(studies: &[IdleStudy]) -> Figure {
         caption: describe(studies, |idleness| {
             residual_text(idleness, "the mean rest of an interval", |w| w.residual_mean)
         }),
-        x: Axis::log("idle for x (s)"),
+        x: Axis::log("idle so far (s)"),
         y: Axis::log("mean idle time left (s)"),
         series: waits(studies, |waited| waited.residual_mean),
     }
@@ -144,7 +149,7 @@ fn residual_p1(studies: &[IdleStudy]) -> Figure {
         name: "idle-residual-p1".into(),
         title: "How much longer 99 of 100 last".into(),
         caption: text,
-        x: Axis::log("idle for x (s)"),
+        x: Axis::log("idle so far (s)"),
         y: Axis::log("1st percentile of the idle time left (s)"),
         series: waits(studies, |waited| waited.residual_p1),
     }
@@ -186,7 +191,7 @@ fn usable(studies: &[IdleStudy]) -> Figure {
         name: "idle-usable".into(),
         title: "What waiting costs".into(),
         caption: text,
-        x: Axis::log("wait x (s)"),
+        x: Axis::log("wait (s)"),
         y: Axis::linear("share of the idle time left"),
         series: waits(studies, |waited| Some(waited.usable)),
     }
@@ -194,6 +199,9 @@ fn usable(studies: &[IdleStudy]) -> Figure {
 
 fn lorenz(studies: &[IdleStudy]) -> Figure {
     let text = describe(studies, |idleness| {
+        if idleness.moments.count < INTERVALS_MIN {
+            return too_few(idleness, "say which of them hold the idle time");
+        }
         format!("the longest 15 % of the intervals hold {} of the idle time", percent(idleness.held_by_longest(0.15)))
     });
     Figure {
@@ -202,32 +210,53 @@ fn lorenz(studies: &[IdleStudy]) -> Figure {
         caption: text,
         x: Axis::linear("share of the intervals, the longest first"),
         y: Axis::linear("share of the idle time they hold"),
-        series: curves(studies, Style::Line, |idleness| idleness.lorenz.clone()),
+        series: curves(studies, Style::Line, |idleness| {
+            if idleness.moments.count > 0.0 { idleness.lorenz.clone() } else { Vec::new() }
+        }),
     }
 }
 
 fn correlation(studies: &[IdleStudy]) -> Figure {
     let text = describe(studies, |idleness| {
-        let Some(&first) = idleness.autocorrelation.first() else {
-            return "too few intervals to correlate".into();
+        let Some(&first) = idleness.autocorrelation.first().filter(|_| idleness.moments.count >= INTERVALS_MIN) else {
+            return too_few(idleness, "correlate them");
         };
-        let noise = 1.96 / idleness.moments.count.sqrt();
-        let above = idleness.autocorrelation.iter().filter(|&&lag| lag > noise).count();
-        let lags = idleness.autocorrelation.len();
-        format!(
-            "{first:.2} from one interval to the next; {above} of {lags} lags lie above {noise:.3}, which is chance"
-        )
+        let chance = chance(idleness);
+        let above = idleness.autocorrelation.iter().filter(|&&lag| lag > chance).count();
+        let lags = match (above, idleness.autocorrelation.len()) {
+            (0, lags) => format!("none of {lags} lags lies"),
+            (above, lags) if above == lags => format!("all {lags} lags lie"),
+            (above, lags) => format!("{above} of {lags} lags lie"),
+        };
+        format!("{first:.2} from one interval to the next; {lags} above the band of chance, which ends at {chance:.3}")
     });
+    let mut series = curves(studies, Style::Line, |idleness| {
+        (1..).map(f64::from).zip(idleness.autocorrelation.iter().copied()).collect()
+    });
+    series.extend(chance_band(studies));
     Figure {
         name: "idle-autocorrelation".into(),
         title: "Does long follow long?".into(),
         caption: text,
         x: Axis::linear("lag (intervals)"),
         y: Axis::linear("autocorrelation of log idle time"),
-        series: curves(studies, Style::Line, |idleness| {
-            (1..).map(f64::from).zip(idleness.autocorrelation.iter().copied()).collect()
-        }),
+        series,
     }
+}
+
+/// How far from zero 95 % of all lags lie if the intervals' lengths are independent.
+fn chance(idleness: &Idleness) -> f64 {
+    1.96 / idleness.moments.count.sqrt()
+}
+
+/// The band of chance: that of the trace with the fewest intervals, which is the widest.
+fn chance_band(studies: &[IdleStudy]) -> Option<Series> {
+    let known = studies.iter().filter(|study| study.idleness.autocorrelation.len() > 1);
+    let lags = known.clone().map(|study| study.idleness.autocorrelation.len()).max()? as f64;
+    let fewest = known.min_by(|one, two| one.idleness.moments.count.total_cmp(&two.idleness.moments.count))?;
+    let name = if studies.len() > 1 { format!("chance (95 %), {}", fewest.name) } else { "chance (95 %)".to_owned() };
+    let end = chance(&fewest.idleness);
+    Some(Series::new(name, Style::Band, [(1.0, end), (lags, end), (lags, -end), (1.0, -end)]))
 }
 
 fn hours(studies: &[IdleStudy]) -> Figure {
@@ -235,7 +264,7 @@ fn hours(studies: &[IdleStudy]) -> Figure {
         let hours = &idleness.rhythm.hours;
         let (busiest, total) = (hours.iter().max().copied().unwrap_or(0), hours.iter().sum::<u64>().max(1));
         let share = percent(busiest as f64 / total as f64);
-        format!("the busiest of {} hours has {busiest} requests, {share} of all", hours.len())
+        format!("the busiest of {} hours has {} requests, {share} of all", hours.len(), count(busiest as f64))
     });
     Figure {
         name: "requests-by-hour".into(),
@@ -329,6 +358,9 @@ fn table(studies: &[IdleStudy]) -> Table {
         name: "idle-numbers".into(),
         title: "Idle intervals in numbers".into(),
         caption: describe(studies, |idleness| {
+            if idleness.moments.count < INTERVALS_MIN {
+                return too_few(idleness, "say how they vary");
+            }
             let variation = idleness.moments.variation();
             let conclusion = match variation {
                 v if v > 1.5 => "they vary more than by chance alone (CV 1), so having waited tells something",
@@ -349,16 +381,17 @@ fn row(study: &IdleStudy) -> Vec<String> {
     };
     let slope = |from| idleness.hazard_slope(from).map_or("-".into(), |slope| format!("{slope:.2}"));
     let share = if idleness.span > 0.0 { moments.sum / idleness.span } else { 0.0 };
+    let of_many = |text: String| if moments.count < INTERVALS_MIN { "-".to_owned() } else { text };
     vec![
         study.name.clone(),
-        moments.count.to_string(),
+        count(moments.count),
         percent(share),
-        duration(moments.mean()),
-        significant(moments.variation()),
-        duration(moments.max),
-        at(0.1, &|waited| Some(waited.longer.to_string())),
-        at(1.0, &|waited| Some(waited.longer.to_string())),
-        percent(idleness.held_by_longest(0.15)),
+        if moments.count > 0.0 { duration(moments.mean()) } else { "-".into() },
+        of_many(significant(moments.variation())),
+        if moments.count > 0.0 { duration(moments.max) } else { "-".into() },
+        at(0.1, &|waited| Some(count(waited.longer as f64))),
+        at(1.0, &|waited| Some(count(waited.longer as f64))),
+        of_many(percent(idleness.held_by_longest(0.15))),
         at(0.1, &|waited| waited.residual_mean.map(duration)),
         at(0.1, &|waited| Some(percent(waited.usable))),
         idleness.autocorrelation.first().map_or("-".into(), |first| format!("{first:.2}")),
@@ -377,21 +410,18 @@ fn after(wait: f64) -> String {
     if wait > 0.0 { format!("after {}", duration(wait)) } else { "at once".into() }
 }
 
-/// A sentence for each trace, with its name if there are several.
-fn describe(studies: &[IdleStudy], text_of: impl Fn(&Idleness) -> String) -> String {
-    let sentence = |study: &IdleStudy| {
-        let text = text_of(&study.idleness);
-        if studies.len() > 1 {
-            return format!("{}: {text}.", study.name);
-        }
-        let mut letters = text.chars();
-        letters.next().map_or(String::new(), |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
-    };
-    let mut sentences: Vec<String> = studies.iter().take(SHOWN_MAX).map(sentence).collect();
-    if studies.len() > SHOWN_MAX {
-        sentences.push(format!("({} more are shown.)", studies.len() - SHOWN_MAX));
+/// The statement that the intervals are too few for a conclusion.
+fn too_few(idleness: &Idleness, conclusion: &str) -> String {
+    if idleness.moments.count > 0.0 {
+        format!("{} idle intervals are too few to {conclusion}", count(idleness.moments.count))
+    } else {
+        format!("there are no idle intervals to {conclusion}")
     }
-    sentences.join(" ")
+}
+
+/// A sentence for each trace.
+fn describe(studies: &[IdleStudy], text_of: impl Fn(&Idleness) -> String) -> String {
+    by_trace(studies.iter().map(|study| (study.name.as_str(), text_of(&study.idleness))))
 }
 
 /// A curve for each trace.

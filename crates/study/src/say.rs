@@ -1,4 +1,25 @@
-//! Formats numbers for captions.
+//! Formats numbers and lists for captions.
+
+/// The number of traces that a text describes, at most; curves and tables show all.
+const SHOWN_MAX: usize = 4;
+
+/// A sentence for each of the first traces, given its name and the statement: one line a trace, or, of a single one,
+/// without its name.
+pub fn by_trace<'a>(statements: impl ExactSizeIterator<Item = (&'a str, String)>) -> String {
+    let count = statements.len();
+    let sentence = |(name, text): (&str, String)| {
+        if count > 1 {
+            return format!("{name}: {text}.");
+        }
+        let mut letters = text.chars();
+        letters.next().map_or(String::new(), |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
+    };
+    let mut sentences: Vec<String> = statements.take(SHOWN_MAX).map(sentence).collect();
+    if count > SHOWN_MAX {
+        sentences.push(format!("({} more are shown.)", count - SHOWN_MAX));
+    }
+    sentences.join("\n")
+}
 
 /// Three significant digits: `0.00212`, `23.6`, `1490`.
 pub fn significant(value: f64) -> String {
@@ -52,6 +73,17 @@ pub fn duration(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_trace_has_a_line() {
+        let said = |count: u32| {
+            let names: Vec<String> = (0..count).map(|number| format!("disk {number}")).collect();
+            by_trace(names.iter().map(|name| (name.as_str(), "it is idle".to_owned())))
+        };
+        assert_eq!(said(1), "It is idle.");
+        assert_eq!(said(2), "disk 0: it is idle.\ndisk 1: it is idle.");
+        assert!(said(6).ends_with("disk 3: it is idle.\n(2 more are shown.)"), "{}", said(6));
+    }
 
     #[test]
     fn numbers_are_short() {

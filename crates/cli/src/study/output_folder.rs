@@ -19,7 +19,7 @@ pub fn check(out: &Out) -> Result<()> {
     page::check_folder("--out", &out.folder)
 }
 
-/// Writes the page, and prints its files, its first sentence, and the findings: the captions of the exhibits
+/// Writes the page, and prints its files, its first paragraph, and the findings: the captions of the exhibits
 /// `findings`, and the rows of tables that fit a terminal.
 pub fn write(page: &Page, out: &Out, facts: &StudyProvenance, findings: &[&str]) -> Result<Exit> {
     let written = page::write(page, &out.folder, facts.all())?;
@@ -30,21 +30,21 @@ pub fn write(page: &Page, out: &Out, facts: &StudyProvenance, findings: &[&str])
 fn report(page: &Page, written: &[impl AsRef<Path>], findings: &[&str]) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     if let Some(index) = written.first() {
-        let more = written.len() - 1;
-        writeln!(
-            stdout,
-            "{}: \"{}\", and {more} files of figures and numbers beside it",
-            shown_path(index.as_ref()),
-            shown(&page.title)
-        )?;
+        let beside = match written.len() - 1 {
+            0 => String::new(),
+            more => format!(", and {more} files of figures and numbers beside it"),
+        };
+        writeln!(stdout, "{}: \"{}\"{beside}", shown_path(index.as_ref()), shown(&page.title))?;
     }
     if let Some(first) = page.paragraphs.first() {
-        writeln!(stdout, "\n{}", shown(first))?;
+        writeln!(stdout)?;
+        first.lines().try_for_each(|line| writeln!(stdout, "{}", shown(line)))?;
     }
     for wanted in findings {
         // If several traces have an exhibit of one kind, the first is taken.
         let Some(exhibit) = page.exhibits.iter().find(|exhibit| exhibit.name().starts_with(wanted)) else { continue };
-        writeln!(stdout, "\n{}:\n  {}", shown(exhibit.title()), shown(exhibit.caption()))?;
+        writeln!(stdout, "\n{}:", shown(exhibit.title()))?;
+        exhibit.caption().lines().try_for_each(|line| writeln!(stdout, "  {}", shown(line)))?;
         if let Exhibit::Table(table) = exhibit {
             for line in lines(table) {
                 writeln!(stdout, "  {}", shown(&line))?;

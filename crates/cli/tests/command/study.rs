@@ -53,7 +53,12 @@ fn the_study_of_idle_intervals_compares_two_devices() {
     let bench = bench();
     let ran = bench.run(&["study", "idle", "t.spc", "--out", "idle"]);
     let index = has_page(&ran, &folder(&bench, "idle"), &["idle-survival", "idle-hazard"], &["idle-numbers"]);
-    assert!(index.contains("t.spc:asu0") && index.contains("t.spc:asu1") && !index.contains("t.spc:asu2"));
+    assert!(index.contains("t.spc:asu0, here asu0: 600 requests") && !index.contains("asu2"), "{index}");
+    assert!(index.contains("<li>asu1: a scrub that waits"), "a line for each: {index}");
+    assert!(
+        ran.stdout.contains("\n  asu0: the intervals") && ran.stdout.contains("\n  asu1: the intervals"),
+        "{ran:?}"
+    );
     assert!(ran.stderr.contains("left out: one device with fewer than 100 requests"), "{ran:?}");
     let numbers = fs::read_to_string(folder(&bench, "idle/idle-numbers.csv")).unwrap();
     assert_eq!(numbers.lines().count(), 3, "a row for each: {numbers}");

@@ -51,7 +51,14 @@ fn several_traces_are_several_curves() {
     for exhibit in &page.exhibits {
         match exhibit {
             Exhibit::Figure(figure) => {
-                assert_eq!(figure.series.iter().map(|series| series.name.as_str()).collect::<Vec<_>>(), names);
+                let curves = figure.series.iter().filter(|series| series.style != Style::Band);
+                assert_eq!(curves.map(|series| series.name.as_str()).collect::<Vec<_>>(), names);
+                assert_eq!(
+                    figure.caption.lines().count(),
+                    5,
+                    "one line each of four, and of the rest: {}",
+                    figure.caption
+                );
                 assert!(figure.caption.starts_with("a: ") && figure.caption.ends_with("(1 more are shown.)"));
                 let points = figure.series.iter().flat_map(|series| &series.points);
                 assert!(points.clone().count() > 0 || figure.name == "requests-by-hour-of-day", "{}", figure.name);
@@ -66,6 +73,44 @@ fn several_traces_are_several_curves() {
 #[test]
 fn a_trace_of_nothing_has_a_page() {
     let page = page(&[study("empty", 0, |_| 0.0)]);
-    assert_eq!(page.exhibits.len(), 11);
-    assert!(captions(&page)[10].starts_with("The trace is too short"), "{:?}", captions(&page));
+    let names: Vec<&str> = page.exhibits.iter().map(Exhibit::name).collect();
+    assert!(!names[1..].iter().any(|name| name.starts_with("idle-")), "no figure of nothing: {names:?}");
+    assert_eq!(captions(&page)[0], "There are no idle intervals to say how they vary.");
+    let Exhibit::Table(table) = &page.exhibits[0] else { panic!("a table") };
+    assert_eq!((table.rows[0][4].as_str(), table.rows[0][8].as_str()), ("-", "-"), "neither CV nor share");
+}
+
+#[test]
+fn few_intervals_prove_nothing() {
+    let text_of = |count: u32| captions(&page(&[study("few", count, |rng| rng.exponential(0.5))])).join("\n");
+    let few = text_of(60);
+    assert!(few.contains("59 idle intervals are too few to say how they vary"), "{few}");
+    assert!(few.contains("too few to correlate them") && !few.contains("CV") && !few.contains("15 %"), "{few}");
+    let enough = text_of(200);
+    assert!(enough.contains("CV") && enough.contains("15 %") && !enough.contains("too few to"), "{enough}");
+}
+
+#[test]
+fn the_lags_above_chance_are_told_apart_from_chance() {
+    let correlation = |page: &Page| match &page.exhibits[7] {
+        Exhibit::Figure(figure) => figure.clone(),
+        other => panic!("{}", other.name()),
+    };
+    // Long and short intervals take turns of a thousand each.
+    let turns = std::cell::Cell::new(0u32);
+    let draw = |rng: &mut Rng| {
+        turns.set(turns.get() + 1);
+        rng.exponential(if turns.get() / 1000 % 2 == 0 { 0.01 } else { 10.0 })
+    };
+    let figure = correlation(&page(&[study("turns", 50_000, draw)]));
+    assert!(
+        figure.caption.ends_with("all 100 lags lie above the band of chance, which ends at 0.009."),
+        "{}",
+        figure.caption
+    );
+    let band = figure.series.last().unwrap();
+    assert_eq!((band.style, band.points.len()), (Style::Band, 4));
+    assert!((band.points[0].y - 1.96 / f64::sqrt(49_999.0)).abs() < 1e-9 && band.points[2].y == -band.points[0].y);
+    let even = correlation(&page(&[study("even", 50_000, |rng| rng.exponential(0.5))]));
+    assert!(even.caption.contains(" of 100 lags lie") && !even.caption.contains("all 100"), "{}", even.caption);
 }

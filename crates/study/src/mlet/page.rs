@@ -1,6 +1,6 @@
 //! The page: the latent error time by order, region and segment, the published results, and hours on traces.
 
-use super::super::say::{duration, significant};
+use super::super::say::{by_trace, count, duration, significant};
 use super::driven::Driven;
 use super::sample::{EscalationScope, Mlet};
 use super::sweep::{MODELS, ScanCase, Sweep};
@@ -12,8 +12,6 @@ use std::cmp::Ordering;
 /// The duration of a tour in hours where no trace determines it: disks in the field are scrubbed once in two weeks or
 /// more often (Bairavasundaram et al., SIGMETRICS'07).
 const TOUR_HOURS: f64 = 14.0 * 24.0;
-/// The number of traces that a caption describes, at most; tables and curves show all.
-const SHOWN_MAX: usize = 4;
 /// The number of steps of a curve of the tour's progress.
 const POINTS: u32 = 1000;
 
@@ -53,7 +51,7 @@ fn intro(sweep: &Sweep, driven: &[Driven]) -> Vec<String> {
              Nearline and enterprise differ in the size of the clusters (fitted to Bairavasundaram et al., \
              SIGMETRICS'07); where errors of a cluster lie was chosen to reproduce the sensitivities of Schroeder et \
              al. (FAST'10), so these agree by construction.",
-            setup.disks,
+            count(f64::from(setup.disks)),
             bytes(setup.disk),
             setup.seed,
             significant(error)
@@ -120,8 +118,9 @@ fn hours(sweep: &Sweep, driven: &[Driven]) -> Table {
         name: "mlet-hours".into(),
         title: "Hours until an error is found, in the idle time of the trace".into(),
         caption: format!(
-            "{text} Segments of 1 MiB, regions of 128 MiB; on an error its region is verified, in sequential order \
-             too. \"If even\" is a tour of the same length that never rests."
+            "{text}{} Segments of 1 MiB, regions of 128 MiB; on an error its region is verified, in sequential order \
+             too. \"If even\" is a tour of the same length that never rests.",
+            if driven.len() > 1 { "\nAll:" } else { "" }
         ),
         head: head.map(String::from).to_vec(),
         rows: rows.collect(),
@@ -386,7 +385,7 @@ fn sizes(sweep: &Sweep) -> Table {
     Table {
         name: "mlet-sizes".into(),
         title: "The figures' numbers, with their standard errors".into(),
-        caption: format!("Staggered, in tours; {} disks each.", sweep.setup.disks),
+        caption: format!("Staggered, in tours; {} disks each.", count(f64::from(sweep.setup.disks))),
         head: head.map(String::from).to_vec(),
         rows: rows.collect(),
     }
@@ -438,21 +437,9 @@ fn bytes(bytes: Bytes) -> String {
     }
 }
 
-/// A sentence for each trace, with its name if there are several.
+/// A sentence for each trace.
 fn describe(driven: &[Driven], text_of: impl Fn(&Driven) -> String) -> String {
-    let sentence = |run: &Driven| {
-        let text = text_of(run);
-        if driven.len() > 1 {
-            return format!("{}: {text}.", run.name);
-        }
-        let mut letters = text.chars();
-        letters.next().map_or(String::new(), |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
-    };
-    let mut sentences: Vec<String> = driven.iter().take(SHOWN_MAX).map(sentence).collect();
-    if driven.len() > SHOWN_MAX {
-        sentences.push(format!("({} more are shown.)", driven.len() - SHOWN_MAX));
-    }
-    sentences.join(" ")
+    by_trace(driven.iter().map(|run| (run.name.as_str(), text_of(run))))
 }
 
 #[cfg(test)]
