@@ -26,13 +26,26 @@ pub fn maps(maps: &Maps) -> String {
     csv
 }
 
-/// The head and the rows of a table.
+/// The head and the rows of a table; whole numbers without the commas that readers need.
 pub fn table(table: &Table) -> String {
     let mut csv = String::new();
-    for cells in std::iter::once(&table.head).chain(&table.rows) {
-        row(&mut csv, cells);
+    row(&mut csv, &table.head);
+    for cells in &table.rows {
+        let plain: Vec<String> = cells.iter().map(|cell| ungrouped(cell)).collect();
+        row(&mut csv, &plain);
     }
     csv
+}
+
+/// A whole number such as `30,578` without its commas; any other text as it is.
+fn ungrouped(cell: &str) -> String {
+    let is_digits = |group: &str| group.bytes().all(|byte| byte.is_ascii_digit());
+    let mut groups = cell.split(',');
+    let is_first = groups.next().is_some_and(|first| (1..=3).contains(&first.len()) && is_digits(first));
+    if is_first && groups.all(|group| group.len() == 3 && is_digits(group)) {
+        return cell.replace(',', "");
+    }
+    cell.to_owned()
 }
 
 fn row(csv: &mut String, cells: &[impl AsRef<str>]) {
@@ -77,6 +90,12 @@ mod tests {
                     \"a, \"\"b\"\"\",1e20,NaN,\n\
                     \"a, \"\"b\"\"\",-4,0,\"64 ms\nand more\"\n";
         assert_eq!(csv, format!("series,x,y,label\n{rows}"));
+    }
+
+    #[test]
+    fn whole_numbers_of_tables_have_no_commas() {
+        let plain = ["30,578", "1,234,567 ", "1,2", "1,234.5", ",123", "12", "a,bcd", ""].map(ungrouped);
+        assert_eq!(plain, ["30578", "1,234,567 ", "1,2", "1,234.5", ",123", "12", "a,bcd", ""]);
     }
 
     #[test]

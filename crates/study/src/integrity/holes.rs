@@ -1,6 +1,7 @@
 //! What the schemes find: Table I on rows, all states of small stripes, and the shortest ways to wrong answers.
 
 use super::kinds;
+use crate::say;
 use scrubjay_chart::Table;
 use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_sim::model::{
@@ -102,7 +103,7 @@ pub(super) fn states() -> Table {
 fn row(setups: impl Iterator<Item = ModelSetup>) -> Vec<String> {
     let setups: Vec<ModelSetup> = setups.collect();
     let outcomes: Vec<SearchOutcome> = setups.iter().map(check).collect();
-    let sum = |count: fn(&SearchOutcome) -> u64| outcomes.iter().map(count).sum::<u64>().to_string();
+    let sum = |count: fn(&SearchOutcome) -> u64| say::count(outcomes.iter().map(count).sum::<u64>() as f64);
     let Crashes { cases, wrong, errors, .. } = crash(&ModelSetup::new(setups[0].scheme, 2, 2), 1, 0);
     vec![
         setups[0].scheme.name().to_owned(),
@@ -111,7 +112,7 @@ fn row(setups: impl Iterator<Item = ModelSetup>) -> Vec<String> {
         sum(|outcome| outcome.steps),
         sum(|outcome| outcome.wrong),
         sum(|outcome| outcome.errors + outcome.unplanned),
-        cases.to_string(),
+        say::count(cases as f64),
         (wrong + errors).to_string(),
     ]
 }
@@ -237,7 +238,8 @@ mod tests {
     fn the_shipped_schemes_answer_correctly_in_every_state() {
         for row in states().rows {
             let [_, _, states, _, wrong, errors, crashes, lost] = &row[..] else { panic!("eight columns") };
-            assert!(states.parse::<u64>().unwrap() > 1000 && crashes.parse::<u64>().unwrap() > 10, "{row:?}");
+            let number = |cell: &str| cell.replace(',', "").parse::<u64>().unwrap();
+            assert!(number(states) > 1000 && number(crashes) > 10, "{row:?}");
             assert_eq!((&wrong[..], &lost[..]), ("0", "0"), "{row:?}");
             assert_eq!(errors == "0", row[0] != "pure", "its parities do not check themselves: {row:?}");
         }

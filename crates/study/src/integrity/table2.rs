@@ -1,5 +1,6 @@
 //! Table II, counted: the additional disk I/Os of every plan of many arrays, and the formula that fits them all.
 
+use crate::say::count;
 use scrubjay_chart::Table;
 use scrubjay_core::layout::Shape;
 use scrubjay_core::position_set::PositionSet;
@@ -89,8 +90,9 @@ pub fn table() -> Table {
         name: "integrity-table2".into(),
         title: "Additional disk I/Os".into(),
         caption: format!(
-            "By case, counted on {plans} plans of arrays of up to {SLOTS_MAX} disks and {PARITY_MAX} parities; tau is the \
-             number of data chunks touched, k that of the stripe. {agrees} stamp is ours."
+            "By case, counted on {} plans of arrays of up to {SLOTS_MAX} disks and {PARITY_MAX} parities; tau is the \
+             number of data chunks touched, k that of the stripe. {agrees} stamp is ours.",
+            count(plans as f64)
         ),
         head: std::iter::once("case")
             .chain(Scheme::ALL[1..].iter().map(|scheme| scheme.name()))

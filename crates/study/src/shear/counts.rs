@@ -2,6 +2,7 @@
 
 use super::effort::Effort;
 use super::rig::{all_steps, array, one_disk, pattern_bytes};
+use crate::say::count;
 use scrubjay_chart::{Axis, Exhibit, Figure, Series, Style, Table};
 use scrubjay_core::layout::LayoutKind;
 use scrubjay_core::probe::paper::{StepCost, TrialParameters};
@@ -116,11 +117,11 @@ pub fn figure_7(effort: Effort) -> Vec<Exhibit> {
 fn table(all: &[RequestsOfArray]) -> Table {
     let row = |entry: &RequestsOfArray| {
         let (requests, seconds) = match entry.run {
-            Some((requests, seconds)) => (requests.to_string(), format!("{seconds:.0}")),
+            Some((requests, seconds)) => (count(requests as f64), format!("{seconds:.0}")),
             None => ("-".to_owned(), "-".to_owned()),
         };
         let cost = &entry.cost;
-        let counts = [cost.pattern, cost.boundary, cost.layout, cost.total()].map(|count| count.to_string());
+        let counts = [cost.pattern, cost.boundary, cost.layout, cost.total()].map(|requests| count(requests as f64));
         let name = format!("{} of {}", entry.array.0, entry.array.1);
         [name].into_iter().chain(counts).chain([requests, seconds]).collect()
     };

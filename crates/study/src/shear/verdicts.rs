@@ -2,6 +2,7 @@
 
 use super::effort::Effort;
 use super::rig::{KIB, all_steps, array, pattern_bytes};
+use crate::say::count;
 use scrubjay_chart::{Exhibit, Table};
 use scrubjay_core::layout::LayoutKind;
 use scrubjay_core::probe::known::{Claim, KnownArray, RedundancyLevel};
@@ -89,7 +90,7 @@ fn row((kind, setup, known, requests): &(LayoutKind, ArraySetup, KnownArray, u64
         known.level.as_ref().map_or("-".into(), |claim| name(claim.value)),
         fits.join(", "),
         if is_right(setup, known) { "yes" } else { "no" }.to_owned(),
-        requests.to_string(),
+        count(*requests as f64),
     ]
 }
 
