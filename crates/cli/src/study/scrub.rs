@@ -23,13 +23,9 @@ pub fn run(args: &StudyScrub) -> Result<Exit> {
     }
     goals.sort_by_key(|goal| goal.mean);
     goals.dedup();
-    // The time of a step grows with the number of the trace's intervals.
-    let weight = |load: &DeviceLoad| load.periods.intervals().len() as u64;
-    let spinner =
-        Spinner::counting("trying every policy", loads.iter().map(|load| weight(load) * steps(goals.len())).sum());
-    let findings = parallel::share(&loads, |load| {
-        let step = |steps| spinner.step(steps * weight(load));
-        study(&load.name, &load.periods, args.disk.disk, &goals, &step)
+    let spinner = Spinner::counting("trying every policy", loads.len() as u64 * steps(goals.len()));
+    let findings = parallel::share(&loads, |load: &DeviceLoad| {
+        study(&load.name, &load.periods, args.disk.disk, &goals, &|| spinner.step())
     });
     drop(spinner);
     output_folder::write(&page(&findings), &args.out, &facts, &["scrub-times", "scrub-goals", "scrub-predictors"])

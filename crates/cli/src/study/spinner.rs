@@ -2,22 +2,18 @@
 
 use crate::say::say;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use scrubjay_core::units::Nanos;
-use scrubjay_jobs::quantity::show_time;
 use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The delay before the message appears: shorter work needs none.
 const SPINNER_DELAY: Duration = Duration::from_secs(1);
 /// The interval of drawing on a terminal.
 const DRAWN_EVERY: Duration = Duration::from_millis(100);
 const PRINTED_EVERY: Duration = Duration::from_secs(30);
-/// The share of the work after which the remaining time is shown.
-const REST_SHOWN_FROM: f64 = 0.05;
 
 /// Shows a message until it is dropped.
 pub struct Spinner {
@@ -32,24 +28,22 @@ impl Spinner {
         Spinner::counting(task, 0)
     }
 
-    /// Shows `task` is being done, in `steps` steps of about the same time; 0: they cannot be counted.
+    /// Shows `task` is being done, in so many steps, of which each may take longer than the others; 0: they cannot be
+    /// counted.
     pub fn counting(task: impl Into<String>, steps: u64) -> Spinner {
         let (end_sender, end_receiver) = mpsc::channel();
-        let (task, begun, done) = (task.into(), Instant::now(), Arc::new(AtomicU64::new(0)));
+        let (task, done) = (task.into(), Arc::new(AtomicU64::new(0)));
         let steps_done = done.clone();
-        let text = move || {
-            let share = steps_done.load(Ordering::Relaxed) as f64 / steps as f64;
-            progress_text(&task, share, begun.elapsed())
-        };
+        let text = move || progress_text(&task, steps_done.load(Ordering::Relaxed), steps);
         // Without a thread there is no message, but the work is done all the same.
         let watcher =
             thread::Builder::new().name("progress".to_owned()).spawn(move || watch(&end_receiver, &text)).ok();
         Spinner { end_sender: Some(end_sender), watcher, done }
     }
 
-    /// Counts steps that are done.
-    pub fn step(&self, steps: u64) {
-        self.done.fetch_add(steps, Ordering::Relaxed);
+    /// Counts a step that is done.
+    pub fn step(&self) {
+        self.done.fetch_add(1, Ordering::Relaxed);
     }
 }
 
@@ -76,16 +70,13 @@ fn watch(end_receiver: &Receiver<()>, text: &dyn Fn() -> String) {
     spinner.finish_and_clear();
 }
 
-/// The message, such as `trying every policy: 37 %, about 12 s left`.
-fn progress_text(task: &str, share: f64, elapsed: Duration) -> String {
-    match share {
-        share if share.is_nan() => task.to_owned(),
-        share if !(REST_SHOWN_FROM..1.0).contains(&share) => format!("{task}: {:.0} %", share.min(1.0) * 100.0),
-        share => {
-            let left = Nanos::from_secs_f64((elapsed.as_secs_f64() * (1.0 / share - 1.0)).round());
-            format!("{task}: {:.0} %, about {} left", share * 100.0, show_time(left))
-        }
+/// The message, such as `trying every policy: step 3 of 28`. No remaining time is told: steps take what the trace makes
+/// of them.
+fn progress_text(task: &str, done: u64, steps: u64) -> String {
+    if steps == 0 {
+        return task.to_owned();
     }
+    format!("{task}: step {} of {steps}", (done + 1).min(steps))
 }
 
 impl Drop for Spinner {
@@ -103,11 +94,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_remaining_time_is_shown_when_enough_is_done() {
-        let seconds = Duration::from_secs;
-        assert_eq!(progress_text("reading", f64::NAN, seconds(9)), "reading", "nothing is counted");
-        assert_eq!(progress_text("reading", 0.02, seconds(9)), "reading: 2 %");
-        assert_eq!(progress_text("reading", 0.25, seconds(10)), "reading: 25 %, about 30 s left");
-        assert_eq!(progress_text("reading", 2.0, seconds(10)), "reading: 100 %", "steps are a guess");
+    fn the_step_at_work_is_shown() {
+        assert_eq!(progress_text("reading", 0, 0), "reading", "nothing is counted");
+        assert_eq!(progress_text("reading", 0, 8), "reading: step 1 of 8");
+        assert_eq!(progress_text("reading", 7, 8), "reading: step 8 of 8");
+        assert_eq!(progress_text("reading", 8, 8), "reading: step 8 of 8", "all are done, the page is being made");
     }
 }

@@ -44,10 +44,9 @@ pub struct ScrubFindings {
     pub at_par: Option<Pair>,
 }
 
-/// Progress is counted in threshold searches: tuner and budget take as long as this many per goal, all predictors as
-/// this many.
-const REACH_STEPS: u64 = 10;
-const PREDICTORS_STEPS: u64 = 20;
+/// The steps of each goal: its budget, its tuned wait, its growing sizes. Then come the predictors, and the fixed sizes.
+const GOAL_STEPS: u64 = 3;
+const OTHER_STEPS: u64 = 2;
 
 /// With fewer usable idle intervals policies are not compared: one collision more or less decides.
 const USABLE_MIN: usize = 100;
@@ -71,25 +70,26 @@ impl ScrubFindings {
     }
 }
 
-/// The number of steps in the study of one trace; all take about equally long.
+/// The number of steps in the study of one trace. How long each takes depends on the trace: some searches end early.
 pub fn steps(goals: usize) -> u64 {
-    goals as u64 * (REACH_STEPS + sizes::STEPS) + PREDICTORS_STEPS
+    goals as u64 * GOAL_STEPS + OTHER_STEPS
 }
 
-/// Studies one trace; `step` is called with the number of steps done since the last call.
-pub fn study(name: &str, periods: &Periods, disk: ServiceModel, goals: &[Goal], step: &dyn Fn(u64)) -> ScrubFindings {
+/// Studies one trace; `step` is called after each step.
+pub fn study(name: &str, periods: &Periods, disk: ServiceModel, goals: &[Goal], step: &dyn Fn()) -> ScrubFindings {
     let idle_class = exact::simulate(periods, disk, &mut IdleClass);
     let tuner = Tuner::new(periods, disk);
     let reach = |&goal: &Goal| {
         let budget = exact::learner(periods, disk, &mut Budget::new(goal)).outcome;
+        step();
         let tuned = sizes::optimum(&tuner, goal);
-        step(REACH_STEPS);
+        step();
         ReachedGoal { goal, tuned, budget }
     };
     let goals: Vec<ReachedGoal> = goals.iter().map(reach).collect();
     let par = Goal::new(Nanos::from_secs_f64(idle_class.slowdown_mean_seconds()), MAX).form(GoalForm::Average);
     let predictors = Predictors::of(periods, disk);
-    step(PREDICTORS_STEPS);
+    step();
     let shortest = disk.service(IdleClass.pattern().first);
     ScrubFindings {
         name: name.to_owned(),

@@ -31,8 +31,6 @@ const SWAP_AFTER_MS: [u64; 9] = [100, 300, 1_000, 3_000, 10_000, 30_000, 100_000
 const STARTS: usize = 4;
 /// The number of start sizes tried with swapping.
 const SWAPPED: usize = 2;
-/// The number of thresholds searched for at each goal.
-pub const STEPS: u64 = (STARTS * (FACTORS.len() + 2 * PLUS.len()) + SWAPPED * SWAP_AFTER_MS.len()) as u64;
 /// The number of thresholds also tried on each side of the bisected one: where few intervals decide, chance rules.
 const AROUND: usize = 6;
 
@@ -104,26 +102,32 @@ pub fn optimum(tuner: &Tuner<'_>, goal: Goal) -> Option<Pair> {
 }
 
 impl Figure15 {
-    /// Computes the figure; `reached` has the best pairs of the table's goals.
+    /// Computes the figure; `reached` has the best pairs of the table's goals. `step` is called after each of these, and at
+    /// the end.
     pub fn of(
         periods: &Periods,
         disk: ServiceModel,
         tuner: &Tuner<'_>,
         reached: &[ReachedGoal],
-        step: &dyn Fn(u64),
+        step: &dyn Fn(),
     ) -> Figure15 {
         let mut best: Vec<(Goal, Pair)> = reached.iter().filter_map(|one| Some((one.goal, one.tuned?))).collect();
-        step((reached.len() - best.len()) as u64 * STEPS);
-        let adapt =
-            |&(goal, pair): &(Goal, Pair)| adapt(&ThresholdSearch { periods, disk, goal, near: pair.wait, step }, pair);
-        let adapted = best.iter().flat_map(adapt).collect();
+        let adapt = |one: &ReachedGoal| {
+            let adapted =
+                one.tuned.map(|pair| adapt(&ThresholdSearch { periods, disk, goal: one.goal, near: pair.wait }, pair));
+            step();
+            adapted.unwrap_or_default()
+        };
+        let adapted = reached.iter().flat_map(adapt).collect();
         if let Some(&ReachedGoal { goal: Goal { max, .. }, .. }) = reached.first() {
             let between = BETWEEN_US.map(|us| Goal::new(Nanos(us * 1000), max).form(GoalForm::Average));
             let new = between.into_iter().filter(|goal| reached.iter().all(|one| one.goal != *goal));
             best.extend(new.filter_map(|goal| Some((goal, optimum(tuner, goal)?))));
         }
         best.sort_by_key(|(goal, _)| goal.mean);
-        Figure15 { fixed: FIXED.iter().map(|&size| fixed(periods, disk, size)).collect(), best, adapted }
+        let fixed = FIXED.iter().map(|&size| fixed(periods, disk, size)).collect();
+        step();
+        Figure15 { fixed, best, adapted }
     }
 }
 
@@ -175,8 +179,6 @@ struct ThresholdSearch<'a> {
     disk: ServiceModel,
     goal: Goal,
     near: Nanos,
-    /// Is called with the number of thresholds found since the last call.
-    step: &'a dyn Fn(u64),
 }
 
 impl ThresholdSearch<'_> {
@@ -187,12 +189,7 @@ impl ThresholdSearch<'_> {
         growths: impl IntoIterator<Item = RequestGrowth>,
     ) -> Option<(IdlePattern, ScrubFigures)> {
         let tried = growths.into_iter().flat_map(|growth| starts.iter().map(move |&first| (first, growth)));
-        let found = tried.map(|(first, growth)| {
-            let found = self.best_wait(first, growth);
-            (self.step)(1);
-            found
-        });
-        found.flatten().max_by_key(|(_, outcome)| outcome.scrub_bytes)
+        tried.filter_map(|(first, growth)| self.best_wait(first, growth)).max_by_key(|(_, outcome)| outcome.scrub_bytes)
     }
 
     fn best_wait(&self, first: Bytes, growth: RequestGrowth) -> Option<(IdlePattern, ScrubFigures)> {
