@@ -25,13 +25,18 @@ const GOAL_PROPOSED_MS: f64 = 1.0;
 
 /// The page of these traces.
 pub fn page(findings: &[ScrubFindings]) -> Page {
-    let mut exhibits = vec![Exhibit::Table(times(findings)), Exhibit::Table(goals(findings))];
-    for (index, found) in findings.iter().enumerate() {
-        let suffix = if findings.len() > 1 { format!("-{}", index + 1) } else { String::new() };
-        exhibits.push(Exhibit::Figure(predictors(found, &suffix)));
-        exhibits.push(Exhibit::Figure(sizes(found, &suffix)));
+    // Of traces that tell too little nothing is shown from which something could be concluded.
+    let conclusive = conclusive(findings);
+    let mut exhibits = Vec::new();
+    if !conclusive.is_empty() {
+        exhibits.extend([times(&conclusive), goals(&conclusive)].map(Exhibit::Table));
+        for (index, found) in findings.iter().enumerate().filter(|(_, found)| !found.has_too_few_intervals()) {
+            let suffix = if findings.len() > 1 { format!("-{}", index + 1) } else { String::new() };
+            exhibits.push(Exhibit::Figure(predictors(found, &suffix)));
+            exhibits.push(Exhibit::Figure(sizes(found, &suffix)));
+        }
+        exhibits.push(Exhibit::Table(ranking(&conclusive)));
     }
-    exhibits.push(Exhibit::Table(ranking(findings)));
     let about = "Every policy is simulated on every idle interval of the trace, on a disk that serves first come, first \
                  served; who is queued behind a delayed request is delayed too, and counts. MB are 10^6 bytes.";
     Page {
@@ -41,9 +46,14 @@ pub fn page(findings: &[ScrubFindings]) -> Page {
     }
 }
 
+/// The findings on traces with enough intervals.
+fn conclusive(findings: &[ScrubFindings]) -> Vec<&ScrubFindings> {
+    findings.iter().filter(|found| !found.has_too_few_intervals()).collect()
+}
+
 /// The recommendation.
 fn advice(findings: &[ScrubFindings]) -> String {
-    let conclusive: Vec<&ScrubFindings> = findings.iter().filter(|found| !found.has_too_few_intervals()).collect();
+    let conclusive = conclusive(findings);
     if let (Some(found), true) = (findings.first(), conclusive.is_empty()) {
         return format!(
             "Use \"scrubjay scrub\" and look at its ETA: the trace tells too little to say how long it takes ({} idle intervals \
@@ -79,10 +89,10 @@ fn duration(hours: f64) -> String {
 }
 
 /// The duration of a pass at each goal.
-fn times(findings: &[ScrubFindings]) -> Table {
+fn times(findings: &[&ScrubFindings]) -> Table {
     let goals = findings.first().map_or(&[][..], |found| &found.goals);
     let head = goals.iter().map(|reached| format!("{} ms", millis(reached.goal)));
-    let row = |found: &ScrubFindings| {
+    let row = |found: &&ScrubFindings| {
         let times = found.goals.iter().map(|reached| duration(pass_hours(reached)));
         [found.name.clone()].into_iter().chain(times).collect()
     };
@@ -97,7 +107,7 @@ fn times(findings: &[ScrubFindings]) -> Table {
 
 /// Which of the paper's claims hold: in full for one trace; for several, in how many. The captions have the rest.
 fn claims(findings: &[ScrubFindings]) -> String {
-    let conclusive: Vec<&ScrubFindings> = findings.iter().filter(|found| !found.has_too_few_intervals()).collect();
+    let conclusive = conclusive(findings);
     match (findings, &conclusive[..]) {
         ([found], []) => format!("There is {}", too_little_text(found)),
         ([found], _) => format!("{} {} {}", ranking_text(found), sizes_text(found), times_text(found)),
@@ -105,8 +115,16 @@ fn claims(findings: &[ScrubFindings]) -> String {
             let (all, count) = (findings.len(), conclusive.len());
             let ranked = conclusive.iter().filter(|found| found.ranking.iter().all(Ranking::holds)).count();
             let growing = conclusive.iter().filter(|found| found.sizes.adapted.iter().any(Adapted::wins)).count();
+            let left_out = findings.iter().filter(|found| found.has_too_few_intervals());
+            let left_out: Vec<String> = left_out
+                .map(|found| format!(" Left out: {}, with {} usable idle intervals.", found.name, found.usable))
+                .collect();
+            let left_out = left_out.concat();
+            if conclusive.is_empty() {
+                return format!("No trace has enough idle intervals to tell policies apart.{left_out}");
+            }
             format!(
-                "{count} of {all} traces have enough idle intervals to tell policies apart. On {ranked} of these the paper's \
+                "{count} of {all} traces have enough idle intervals to tell policies apart.{left_out} On {ranked} of these the paper's \
                  ranking holds (Oracle, Lossless Waiting, Waiting, AR + Waiting, Auto-Regression); on {growing} a size \
                  that grows while the disk stays idle reads more than one fixed size."
             )
@@ -133,7 +151,11 @@ fn predictors(found: &ScrubFindings, suffix: &str) -> Figure {
     Figure {
         name: format!("scrub-predictors{suffix}"),
         title: format!("Which idle intervals to use: {}", found.name),
-        caption: if found.has_too_few_intervals() { too_little_text(found) } else { ranking_text(found) },
+        caption: [Some(ranking_text(found)), found.predictors.close_together()]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join("\n"),
         x: Axis::linear("collisions for each idle interval"),
         y: Axis::linear("share of the idle time used"),
         series,
@@ -167,7 +189,7 @@ fn sizes(found: &ScrubFindings, suffix: &str) -> Figure {
     Figure {
         name: format!("scrub-sizes{suffix}"),
         title: format!("How large requests should be: {}", found.name),
-        caption: if found.has_too_few_intervals() { too_little_text(found) } else { sizes_text(found) },
+        caption: sizes_text(found),
         x: Axis::linear("mean slowdown (ms)"),
         y: Axis::linear("scrubbed (MB/s)"),
         series,
@@ -182,7 +204,7 @@ fn joined(name: &str, style: Style, points: impl Iterator<Item = CurvePoint>) ->
 }
 
 /// Table III.
-fn goals(findings: &[ScrubFindings]) -> Table {
+fn goals(findings: &[&ScrubFindings]) -> Table {
     let head = [
         "trace",
         "policy",
@@ -204,7 +226,7 @@ fn goals(findings: &[ScrubFindings]) -> Table {
                 .into(),
         },
         head: head.map(String::from).to_vec(),
-        rows: findings.iter().flat_map(goal_rows).collect(),
+        rows: findings.iter().flat_map(|found| goal_rows(found)).collect(),
     }
 }
 
@@ -240,9 +262,6 @@ fn goal_rows(found: &ScrubFindings) -> Vec<Vec<String>> {
 
 /// The throughput of a trace at each goal.
 fn goals_text(found: &ScrubFindings) -> String {
-    if found.has_too_few_intervals() {
-        return format!("There is {}", too_little_text(found));
-    }
     let mut text = format!(
         "The idle class reads {:.2} MB/s at a mean slowdown of {:.2} ms.",
         megabytes(&found.idle_class),
@@ -348,7 +367,7 @@ fn explanation(found: &ScrubFindings, failing: &[&Ranking]) -> String {
 }
 
 /// The numbers behind the ranking: one row for each trace and policy.
-fn ranking(findings: &[ScrubFindings]) -> Table {
+fn ranking(findings: &[&ScrubFindings]) -> Table {
     let rates = RATES.iter().map(|rate| format!("used at {} %", rate * 100.0));
     let rows = findings.iter().flat_map(|found| {
         found.predictors.all().map(|curve| {

@@ -7,7 +7,7 @@
 //! a scrub in it. Cutoffs are percentiles of all predictions, in hindsight, as in the paper. So a predictor does better
 //! here than in service.
 
-use crate::say::duration;
+use crate::say::{duration, percent};
 use scrubjay_chart::{CurvePoint, Series, Style};
 use scrubjay_core::scrub::disk_server::ServiceModel;
 use scrubjay_core::scrub::idle::{IdlePattern, Method, Prediction, RequestGrowth};
@@ -20,6 +20,9 @@ use scrubjay_trace::Periods;
 pub const SIZE: Bytes = Bytes::kib(64);
 /// The end of the paper's axis: collisions per idle interval.
 pub const RATE_MAX: f64 = 0.10;
+/// Curves are called close together if they nowhere differ by more than this share of the idle time: two in a hundred
+/// of the figure's height, the width of a mark, hide each other.
+const CLOSE: f64 = 0.02;
 /// The percentiles of predictions above which AR and ACD fire.
 const CUTOFFS_PCT: [f64; 25] = [
     0.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 75.0, 80.0, 85.0, 90.0, 92.0, 94.0, 95.0, 96.0, 97.0, 98.0,
@@ -94,6 +97,33 @@ impl Predictors {
         }
     }
 
+    /// The curves that hide each other in the figure, in a sentence; `None` if there are none.
+    pub fn close_together(&self) -> Option<String> {
+        let mut groups: Vec<Vec<&Series>> = Vec::new();
+        for curve in self.all() {
+            match groups.iter_mut().find(|group| group.iter().all(|other| are_close(curve, other))) {
+                Some(group) => group.push(curve),
+                None => groups.push(vec![curve]),
+            }
+        }
+        groups.retain(|group| group.len() > 1);
+        let group_text = |group: &Vec<&Series>| {
+            let used = group.iter().map(|curve| used_within(curve, RATE_MAX));
+            let [least, most] = [used.clone().fold(f64::INFINITY, f64::min), used.fold(0.0, f64::max)].map(percent);
+            let range = if least == most { most } else { format!("{least} to {most}") };
+            let names: Vec<&str> = group.iter().map(|curve| curve.name.as_str()).collect();
+            format!("{} ({range})", names.join(" and "))
+        };
+        let texts: Vec<String> = groups.iter().map(group_text).collect();
+        (!texts.is_empty()).then(|| {
+            format!(
+                "Curves that hide each other, with the share that they use at {:.0} % collisions: {}.",
+                RATE_MAX * 100.0,
+                texts.join("; ")
+            )
+        })
+    }
+
     /// All curves, in the order of the paper's ranking.
     pub fn all(&self) -> impl Iterator<Item = &Series> {
         let first = [&self.oracle, &self.lossless, &self.waiting].into_iter();
@@ -116,6 +146,12 @@ pub fn used_within(curve: &Series, rate: f64) -> f64 {
         best = (point.x, point.y);
     }
     best.1
+}
+
+/// Whether two curves differ by no more than [`CLOSE`] at any collision rate of the figure.
+fn are_close(one: &Series, two: &Series) -> bool {
+    let mut rates = (1..=50).map(|step| RATE_MAX * f64::from(step) / 50.0);
+    rates.all(|rate| (used_within(one, rate) - used_within(two, rate)).abs() <= CLOSE)
 }
 
 /// The point of a policy in the figure.
@@ -232,6 +268,29 @@ mod tests {
         let used = [0.0, 0.01, 0.02, 0.03, 0.04, 1.0].map(|rate| used_within(&curve, rate));
         let expected = [0.0, 0.2, 0.4, 0.5, 0.6, 0.6];
         assert!(used.iter().zip(expected).all(|(used, expected)| (used - expected).abs() < 1e-9), "{used:?}");
+    }
+
+    #[test]
+    fn curves_that_hide_each_other_are_named() {
+        let through = |name: &str, used: f64| Series::new(name, Style::Line, [(0.0, 0.0), (0.1, used)]);
+        let predictors = Predictors {
+            oracle: through("Oracle", 0.9),
+            lossless: through("Lossless Waiting", 0.5),
+            waiting: through("Waiting", 0.011),
+            auto_regression: through("Auto-Regression", 0.3),
+            acd: through("ACD", 0.28),
+            mixes: vec![through("AR (20th) + Waiting", 0.02), through("AR (40th) + Waiting", 0.035)],
+            correlation: 0.0,
+            variation: 1.0,
+        };
+        let text = predictors.close_together().unwrap();
+        assert_eq!(
+            text,
+            "Curves that hide each other, with the share that they use at 10 % collisions: Waiting and AR (20th) + Waiting (1.1 % to \
+             2.0 %); Auto-Regression and ACD (28.0 % to 30.0 %)."
+        );
+        let apart = Predictors { acd: through("ACD", 0.2), mixes: Vec::new(), ..predictors };
+        assert_eq!(apart.close_together(), None);
     }
 
     /// In service a predictor sees the intervals as its own requests leave them: the same cutoff fires more often. At
