@@ -2,6 +2,7 @@
 
 mod advice;
 mod document;
+mod facts;
 mod kernel;
 mod mode;
 mod plot;
@@ -84,7 +85,7 @@ pub fn run(args: &Probe) -> Result<Exit> {
         text::print(&known, spent, kernel.as_ref(), &name, Some(device.bytes), &mut out)
             .and_then(|()| text::advise(&known, &place, &mut out))
     };
-    let plotted = args.plot.as_deref().map_or(Ok(()), |folder| plot(&known, spent, &name, folder));
+    let plotted = args.plot.as_deref().map_or(Ok(()), |folder| plot(&known, spent, kernel.as_ref(), &name, folder));
     printed.context("cannot write the result to standard output")?;
     if let Err(error) = served {
         say(format_args!("scrubjay: {error}"));
@@ -95,8 +96,8 @@ pub fn run(args: &Probe) -> Result<Exit> {
 }
 
 /// Draws the page; the names of the files go to standard error, as standard output may be JSON.
-fn plot(known: &KnownArray, spent: ProbeBudget, device: &str, folder: &Path) -> Result<()> {
-    match plot::write(known, spent, device, folder)?.as_slice() {
+fn plot(known: &KnownArray, spent: ProbeBudget, kernel: Option<&Kernel>, device: &str, folder: &Path) -> Result<()> {
+    match plot::write(known, spent, kernel, device, folder)?.as_slice() {
         [] => say(format_args!("scrubjay: --plot {}: nothing is known that could be drawn", folder.display())),
         [page, more @ ..] => {
             say(format_args!("scrubjay: {}: pictures, and {} files beside it", page.display(), more.len()));

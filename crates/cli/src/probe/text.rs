@@ -1,6 +1,7 @@
 //! The result of `probe` for people.
 
 use super::advice::{self, FormatPlace};
+use super::facts::{KernelLimit, doubt, facts, limits};
 use super::kernel::Kernel;
 use super::words;
 use crate::say::shown;
@@ -27,16 +28,26 @@ pub fn print(
     let size = bytes.map_or(String::new(), |bytes| format!(" ({})", Bytes(bytes)));
     writeln!(out, "{}{size}: {}", shown(device), headline(known))?;
     statements(known, out)?;
-    for finding in &known.findings {
-        writeln!(out, "! {}{}", words::finding(&finding.value), confidence(finding))?;
-    }
-    if let Some(why) = known.unmeasurable.as_ref().filter(|_| known.disks.is_some()) {
-        writeln!(out, "  (it ended early, because {})", words::unmeasurable(why))?;
-    } else if known.stage != ProbeStage::Done && known.unmeasurable.is_none() {
-        writeln!(out, "  (it ended early, when it was to find out: {})", known.stage)?;
-    }
-    writeln!(out, "  {} in {}", words::requests(spent.requests), show_time(spent.time))?;
+    findings(known).iter().try_for_each(|finding| writeln!(out, "! {finding}"))?;
+    remarks(known, spent).iter().try_for_each(|remark| writeln!(out, "  {remark}"))?;
     kernel.map_or(Ok(()), |kernel| claims(known, kernel, out))
+}
+
+/// What is wrong with the device, or could not be found out, in a line each.
+pub fn findings(known: &KnownArray) -> Vec<String> {
+    known.findings.iter().map(|finding| format!("{}{}", words::finding(&finding.value), confidence(finding))).collect()
+}
+
+/// Why the probe ended early, if it did, and what it took.
+pub fn remarks(known: &KnownArray, spent: ProbeBudget) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if let Some(why) = known.unmeasurable.as_ref().filter(|_| known.disks.is_some()) {
+        remarks.push(format!("(it ended early, because {})", words::unmeasurable(why)));
+    } else if known.stage != ProbeStage::Done && known.unmeasurable.is_none() {
+        remarks.push(format!("(it ended early, before it knew: {})", known.stage));
+    }
+    remarks.push(format!("{} in {}", words::requests(spent.requests), show_time(spent.time)));
+    remarks
 }
 
 /// Prints the advice.
@@ -48,7 +59,8 @@ pub fn advise(known: &KnownArray, place: &FormatPlace, out: &mut impl Write) -> 
     advice.iter().try_for_each(|line| writeln!(out, "  {}", shown(line)))
 }
 
-fn headline(known: &KnownArray) -> String {
+/// What the device is.
+pub fn headline(known: &KnownArray) -> String {
     if let Some(why) = known.unmeasurable.as_ref().filter(|_| known.disks.is_none()) {
         return format!("not measurable here, because {}", words::unmeasurable(why));
     }
@@ -74,40 +86,12 @@ fn headline(known: &KnownArray) -> String {
 }
 
 fn statements(known: &KnownArray, out: &mut impl Write) -> io::Result<()> {
-    let size = |claim: &Claim<u64>| format!("{}{}", show_exact(claim.value), confidence(claim));
-    if let Some(pattern) =
-        known.pattern_bytes.as_ref().filter(|_| known.disks.as_ref().is_none_or(|disks| disks.value > 1))
-    {
-        writeln!(out, "  pattern  {}", size(pattern))?;
-    }
-    if let Some(chunk) = &known.chunk_bytes {
-        writeln!(out, "  chunk    {}", size(chunk))?;
-    }
-    if let Some(phase) = &known.phase_bytes {
-        writeln!(out, "  phase    a chunk begins at byte {}{}", phase.value, confidence(phase))?;
-    }
-    if let Some(disks) = &known.disks {
-        writeln!(out, "  disks    {}{}", disks.value, confidence(disks))?;
-    }
-    if let Some(joined) = &known.joined {
-        let starts: Vec<String> = joined.value.iter().map(|start| Bytes(*start).to_string()).collect();
-        writeln!(out, "  they begin at {}{}", starts.join(", "), confidence(joined))?;
-    }
-    if let Some(copies) = &known.copies {
-        writeln!(out, "  copies   {}{}", copies.value, confidence(copies))?;
-    }
-    if let Some(layout) = words::layout(known, " or ") {
-        let claim = known.fits.as_ref().map(confidence).unwrap_or_default();
-        writeln!(out, "  layout   {layout}{claim}")?;
-        if known.level.is_none() && advice::cases(known).len() > 1 {
-            writeln!(out, "           (reads cannot tell them apart; --allow-writes can)")?;
+    for fact in facts(known) {
+        let doubt = fact.confidence.and_then(doubt).map_or(String::new(), |doubt| format!("  ({doubt})"));
+        writeln!(out, "  {:<8} {}{doubt}", fact.name, fact.value)?;
+        if !fact.remark.is_empty() {
+            writeln!(out, "           ({})", fact.remark)?;
         }
-    }
-    if let Some(ratio) = &known.write_ratio {
-        writeln!(out, "  writes   {:.2} times a read{}", ratio.value, confidence(ratio))?;
-    }
-    if let Some(level) = &known.level {
-        writeln!(out, "  level    {}{}", words::level(level.value), confidence(level))?;
     }
     let is_free = known.fits.as_ref().is_some_and(|fits| fits.value.is_empty());
     if let Some(classes) = known.classes.as_ref().filter(|_| is_free) {
@@ -124,27 +108,14 @@ fn statements(known: &KnownArray, out: &mut impl Write) -> io::Result<()> {
 }
 
 fn claims(known: &KnownArray, kernel: &Kernel, out: &mut impl Write) -> io::Result<()> {
-    // Uncertain values are not used for comparison.
-    let is_sure = |claim: &&Claim<u64>| claim.confidence >= advice::SURE_MIN;
-    let chunk = known.chunk_bytes.as_ref().filter(is_sure).map(|claim| claim.value);
-    let widths: Vec<u64> =
-        chunk.map_or_else(Vec::new, |chunk| advice::cases(known).iter().map(|case| case.data * chunk).collect());
-    let phase = known.phase_bytes.as_ref().filter(is_sure).map(|claim| claim.value);
-    writeln!(
-        out,
-        "the kernel says: minimum_io_size {} ({}), optimal_io_size {} ({}), alignment_offset {} ({})",
-        kernel.minimum_io_size,
-        kernel.minimum(chunk).words(),
-        kernel.optimal_io_size,
-        kernel.optimum(&widths).words(),
-        kernel.alignment_offset,
-        kernel.alignment(chunk.zip(phase)).words()
-    )
+    let limits = limits(known, kernel)
+        .map(|KernelLimit { file, value, judgement }| format!("{file} {value} ({})", judgement.words()));
+    writeln!(out, "the kernel says: {}", limits.join(", "))
 }
 
 /// The confidence of a claim; empty if it is as high as the prober's last check can make it, or higher.
 fn confidence<T>(claim: &Claim<T>) -> String {
-    if claim.confidence >= 0.998 { String::new() } else { format!("  ({:.1} %)", claim.confidence * 100.0) }
+    doubt(claim.confidence).map_or(String::new(), |doubt| format!("  ({doubt})"))
 }
 
 #[cfg(test)]

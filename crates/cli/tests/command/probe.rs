@@ -218,6 +218,10 @@ fn only_known_results_are_drawn() {
     let svg = fs::read_to_string(page.join("patterns.svg")).unwrap();
     assert!(svg.trim_end().ends_with("</svg>") && page.join("patterns.csv").is_file());
     assert!(fs::read_to_string(page.join("index.html")).unwrap().contains("How disk.img is laid out"));
+    assert!(
+        fs::read_to_string(page.join("facts.csv")).unwrap().starts_with("fact,found,confidence\n"),
+        "a file has no kernel's limits"
+    );
     let ran = bench.run(&["probe", "disk.img", "--plot", "none", "--budget", "1ns"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.stderr.contains("nothing is known that could be drawn") && !bench.folder.path().join("none").exists());
