@@ -71,6 +71,8 @@ pub struct Series {
     pub name: String,
     /// Line, points or bars.
     pub style: Style,
+    /// The number of its colour, from 0, for curves that belong together; `None` for that of its place in the figure.
+    pub colour: Option<usize>,
     /// The points, in the order in which they are joined.
     pub points: Vec<CurvePoint>,
 }
@@ -202,6 +204,11 @@ impl Series {
     /// A curve through unlabelled points.
     pub fn new(name: impl Into<String>, style: Style, points: impl IntoIterator<Item = (f64, f64)>) -> Series {
         let points = points.into_iter().map(|(x, y)| CurvePoint { x, y, label: String::new() }).collect();
-        Series { name: name.into(), style, points }
+        Series { name: name.into(), style, colour: None, points }
+    }
+
+    /// The same curve in the colour of this number.
+    pub fn coloured(self, number: usize) -> Series {
+        Series { colour: Some(number), ..self }
     }
 }

@@ -89,7 +89,7 @@ fn legend(paper: &mut Paper, series: &[Series]) {
     let columns = named.len().div_ceil(rows.max(1)).max(1);
     for (n, (number, series)) in named.into_iter().enumerate() {
         let (x, y) = (paper.left + (n % columns) as f64 * column, paper.y + LEADING * ((n / columns) as f64 + 0.5));
-        curve::sign(&mut paper.svg, number, series, x, y);
+        curve::sign(&mut paper.svg, series.colour.unwrap_or(number), series, x, y);
         let name = escape(&cut(&series.name, TEXT, room - SIGN));
         let _ = writeln!(paper.svg, "<text x=\"{}\" y=\"{}\">{name}</text>", px(x + SIGN), px(y + 4.5));
     }
@@ -246,7 +246,7 @@ fn curves(svg: &mut String, figure: &Figure, frame: &Frame, width: f64) {
         if series.style == Style::Bars {
             bars += 1.0;
         }
-        wanted.extend(curve::draw(svg, frame, &mut label_sheet, number, series, slot));
+        wanted.extend(curve::draw(svg, frame, &mut label_sheet, series.colour.unwrap_or(number), series, slot));
     }
     curve::labels(svg, &mut label_sheet, wanted);
     if figure.series.iter().flat_map(|series| &series.points).all(|point| frame.place(point).is_none()) {

@@ -30,7 +30,7 @@ fn trade_off() -> Exhibit {
             let used = good * (rate / 0.12).powf(bend).min(1.0) + 0.03 * n as f64;
             CurvePoint { x: rate, y: used, label: format!("{} ms", 2048 >> k) }
         });
-        Series { name: (*name).to_owned(), style, points: points.collect() }
+        Series { name: (*name).to_owned(), style, colour: None, points: points.collect() }
     };
     let series = names.iter().enumerate().map(policy).collect();
     let axes = (Axis::log("collisions per foreground request"), Axis::linear("share of the idle time used"));
@@ -234,4 +234,20 @@ fn lines_that_coincide_are_named() {
     let page = text(&files, "index.html");
     assert!(page.contains("straight and the &lt;same&gt; coincide."), "{page}");
     assert_eq!(page.matches("coincide").count(), 1, "neither the bent one, nor what covers a part");
+}
+
+#[test]
+fn curves_that_belong_together_share_a_colour() {
+    let line = |name: &str, style, rise: f64| Series::new(name, style, [(0.0, 0.0), (1.0, rise)]);
+    let series = vec![
+        line("a, first", Style::Dashed, 1.0).coloured(0),
+        line("a, later", Style::Line, 2.0).coloured(0),
+        line("b", Style::Line, 3.0).coloured(1),
+    ];
+    let exhibits = vec![figure("pairs", "Pairs", "", (Axis::linear("x"), Axis::linear("y")), series)];
+    let page = Page { title: "Pairs".to_owned(), exhibits, ..Page::default() };
+    let files = files(&page, &[]).expect("names of files");
+    let svg = &files[1].text;
+    let count = |class: &str| svg.matches(&format!("<g class=\"{class}\">")).count();
+    assert_eq!([count("c0"), count("c1"), count("c2")], [4, 2, 0], "each in the legend and in the plot: {svg}");
 }

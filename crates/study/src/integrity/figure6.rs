@@ -18,7 +18,8 @@ fn figure(parity: usize, is_write: bool) -> Figure {
     let shape = Shape { data: SLOTS - parity, parity };
     let (raid, kind) = (parity + 4, if is_write { "write" } else { "read" });
     let mut series: Vec<Series> = Vec::new();
-    for scheme in Scheme::ALL.into_iter().skip(1) {
+    for (colour, scheme) in Scheme::ALL.into_iter().skip(1).enumerate() {
+        let add = |series: &mut Vec<Series>, curve: Series| add(series, curve.coloured(colour));
         let [first, later] = [true, false].map(|is_first| curve(scheme, shape, is_write, is_first));
         if first == later {
             add(&mut series, Series::new(scheme.name(), Style::Line, first));
@@ -66,11 +67,25 @@ fn caption(shape: Shape, is_write: bool) -> String {
         let all = [true, false].into_iter().flat_map(|is_first| curve(scheme, shape, is_write, is_first));
         all.map(|(_, percent)| percent).fold(0.0, f64::max)
     };
+    // Where a read that nothing precedes is the worst case, what it takes more is a parity.
+    let parity = if is_write { String::new() } else { parity_text(shape) };
     let worst: Vec<String> = Scheme::ALL[1..].iter().map(|&scheme| format!("{scheme} {:.1} %", most(scheme))).collect();
     let first = if is_write {
         "the chunks that stay had not been read since they were written"
     } else {
         "a chunk had not been read since it was written"
     };
-    format!("At most: {}. \"First\": {first}.", worst.join(", "))
+    format!("At most: {}. {parity}\"First\" (dashed): {first}.", worst.join(", "))
+}
+
+/// Why a read of one chunk takes twice as many disk I/Os, and under which schemes it does only once.
+fn parity_text(shape: Shape) -> String {
+    let doubles = |scheme: Scheme, is_first| curve(scheme, shape, false, is_first)[0].1 >= 100.0;
+    let once = Scheme::ALL[1..].iter().filter(|&&scheme| doubles(scheme, true) && !doubles(scheme, false));
+    let once: Vec<&str> = once.map(|scheme| scheme.name()).collect();
+    format!(
+        "100 % is a read of one chunk, for which a parity chunk is read, too, as it has what proves the chunk: two disk I/Os in \
+         place of one. Under {} only the first read of a chunk after a write takes that. ",
+        once.join(", ")
+    )
 }

@@ -65,6 +65,16 @@ fn figure_6_is_the_papers() {
     assert_eq!(curve("integrity-reads-raid6", "pure"), "100.0 50.0 33.3 25.0 20.0 0.0");
     assert_eq!(curve("integrity-reads-raid6", "hybrid1, first"), "100.0 50.0 33.3 25.0 20.0 16.7");
     assert_eq!(curve("integrity-reads-raid6", "hybrid2, later"), "0.0 0.0 0.0 0.0 0.0 0.0");
+    let reads = &figures.iter().find(|figure| figure.name == "integrity-reads-raid6").expect("it is drawn");
+    assert!(
+        reads.caption.contains("Under hybrid1, hybrid2, stamp only the first read of a chunk"),
+        "{}",
+        reads.caption
+    );
+    for figure in &figures {
+        let of_stamp = figure.series.iter().filter(|series| series.name.starts_with("stamp"));
+        assert!(of_stamp.clone().all(|series| series.colour == Some(3)), "one colour for a scheme: {of_stamp:?}");
+    }
 }
 
 /// Figure 8's greatest bars, as given in the paper's text, within 3 points; and where they are.

@@ -323,7 +323,12 @@ fn curves(sweep: &Sweep, cases: &[ScanCase], x: impl Fn(&ScanCase) -> f64) -> Ve
     let sequential = find(&sweep.orders, OrderKind::SEQUENTIAL, EscalationScope::Region).nearline.disk_mean;
     let ends = [cases.iter().map(&x).fold(f64::INFINITY, f64::min), cases.iter().map(&x).fold(0.0, f64::max)];
     let points = ends.map(|x| CurvePoint { x, y: sequential, label: String::new() });
-    series.push(Series { name: "sequential, nearline".into(), style: Style::Dashed, points: points.to_vec() });
+    series.push(Series {
+        name: "sequential, nearline".into(),
+        style: Style::Dashed,
+        colour: None,
+        points: points.to_vec(),
+    });
     series
 }
 

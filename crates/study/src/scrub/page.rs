@@ -146,7 +146,12 @@ fn predictors(found: &ScrubFindings, suffix: &str) -> Figure {
         let beyond = if place.x > RATE_MAX { format!(", at {:.2}", place.x) } else { String::new() };
         CurvePoint { x: place.x.min(RATE_MAX), label: format!("{goal} ms{beyond}"), ..place }
     });
-    series.push(Series { name: "budget (by goal)".into(), style: Style::Points, points: budgets.collect() });
+    series.push(Series {
+        name: "budget (by goal)".into(),
+        style: Style::Points,
+        colour: None,
+        points: budgets.collect(),
+    });
     series.retain(|series| !series.points.is_empty());
     Figure {
         name: format!("scrub-predictors{suffix}"),
@@ -200,7 +205,7 @@ fn sizes(found: &ScrubFindings, suffix: &str) -> Figure {
 fn joined(name: &str, style: Style, points: impl Iterator<Item = CurvePoint>) -> Series {
     let mut points: Vec<CurvePoint> = points.collect();
     points.sort_by(|one, two| one.x.total_cmp(&two.x));
-    Series { name: name.into(), style, points }
+    Series { name: name.into(), style, colour: None, points }
 }
 
 /// Table III.

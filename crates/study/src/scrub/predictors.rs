@@ -162,7 +162,7 @@ pub fn place(outcome: &ScrubFigures) -> CurvePoint {
 /// A curve sorted by collisions, as [`used_within`] needs it.
 fn curve(name: &str, style: Style, mut points: Vec<CurvePoint>) -> Series {
     points.sort_by(|one, two| one.x.total_cmp(&two.x).then(one.y.total_cmp(&two.y)));
-    Series { name: name.to_owned(), style, points }
+    Series { name: name.to_owned(), style, colour: None, points }
 }
 
 /// The thresholds: zero, then from 1 ms up to the longest interval.

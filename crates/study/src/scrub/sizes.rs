@@ -138,7 +138,7 @@ fn fixed(periods: &Periods, disk: ServiceModel, size: Bytes) -> Series {
     let played = thresholds.iter().rev().map(|&wait| exact::waiting(periods, wait, size, disk.service(size), limit));
     let points = played.skip_while(|outcome| outcome.is_some_and(|outcome| outcome.scrub_requests == 0));
     let points = points.map_while(|outcome| outcome.map(|outcome| place(&outcome)));
-    Series { name: format!("{} KiB fixed", size.0 >> 10), style: Style::Line, points: points.collect() }
+    Series { name: format!("{} KiB fixed", size.0 >> 10), style: Style::Line, colour: None, points: points.collect() }
 }
 
 /// The point of a policy in the figure.

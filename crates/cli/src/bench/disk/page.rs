@@ -83,7 +83,7 @@ fn trade_off(outcome: &BenchOutcome, random: &[&StepFigures]) -> Exhibit {
         x: Axis::from_zero("requests a second"),
         y: Axis::log("mean latency (ms)"),
         series: vec![
-            Series { name: "by depth".to_owned(), style: Style::Line, points: points.collect() },
+            Series { name: "by depth".to_owned(), style: Style::Line, colour: None, points: points.collect() },
             Series::new("budget", Style::Dashed, [(0.0, budget), (most, budget)]),
         ],
     })
