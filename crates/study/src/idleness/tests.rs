@@ -100,7 +100,7 @@ fn the_lags_above_chance_are_told_apart_from_chance() {
     let turns = std::cell::Cell::new(0u32);
     let draw = |rng: &mut Rng| {
         turns.set(turns.get() + 1);
-        rng.exponential(if turns.get() / 1000 % 2 == 0 { 0.01 } else { 10.0 })
+        rng.exponential(if (turns.get() / 1000).is_multiple_of(2) { 0.01 } else { 10.0 })
     };
     let figure = correlation(&page(&[study("turns", 50_000, draw)]));
     assert!(
