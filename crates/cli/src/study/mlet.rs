@@ -9,6 +9,7 @@ use crate::say::say;
 use anyhow::Result;
 use scrubjay_core::scrub::idle::{Goal, GoalForm};
 use scrubjay_jobs::parallel;
+use scrubjay_jobs::quantity::show_count;
 use scrubjay_jobs::workload::DeviceLoad;
 use scrubjay_study::mlet::{Driven, Sweep, SweepSetup, page};
 
@@ -27,7 +28,8 @@ pub fn run(args: &StudyMlet) -> Result<Exit> {
         source::read(&traces, &args.disk, &mut facts)?
     };
 
-    let spinner = Spinner::with(format!("drawing {} disks with errors, again and again", args.disks));
+    let spinner =
+        Spinner::with(format!("drawing {} disks with errors, again and again", show_count(args.disks.into())));
     let pieces: Vec<MletPiece> = std::iter::once(MletPiece::Sweep).chain(loads.iter().map(MletPiece::Load)).collect();
     let results = parallel::share(&pieces, |piece| match piece {
         MletPiece::Sweep => MletResult::Sweep(Box::new(Sweep::of(setup))),

@@ -118,9 +118,9 @@ fn hours(sweep: &Sweep, driven: &[Driven]) -> Table {
         name: "mlet-hours".into(),
         title: "Hours until an error is found, in the idle time of the trace".into(),
         caption: format!(
-            "{text}{} Segments of 1 MiB, regions of 128 MiB; on an error its region is verified, in sequential order \
+            "{text}{}Segments of 1 MiB, regions of 128 MiB; on an error its region is verified, in sequential order \
              too. \"If even\" is a tour of the same length that never rests.",
-            if driven.len() > 1 { "\nAll:" } else { "" }
+            if driven.len() > 1 { "\n" } else { " " }
         ),
         head: head.map(String::from).to_vec(),
         rows: rows.collect(),

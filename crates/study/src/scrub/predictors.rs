@@ -112,7 +112,7 @@ impl Predictors {
             let [least, most] = [used.clone().fold(f64::INFINITY, f64::min), used.fold(0.0, f64::max)].map(percent);
             let range = if least == most { most } else { format!("{least} to {most}") };
             let names: Vec<&str> = group.iter().map(|curve| curve.name.as_str()).collect();
-            format!("{} ({range})", names.join(" and "))
+            format!("{} ({range})", names.join(", "))
         };
         let texts: Vec<String> = groups.iter().map(group_text).collect();
         (!texts.is_empty()).then(|| {
@@ -286,8 +286,8 @@ mod tests {
         let text = predictors.close_together().unwrap();
         assert_eq!(
             text,
-            "Curves that hide each other, with the share that they use at 10 % collisions: Waiting and AR (20th) + Waiting (1.1 % to \
-             2.0 %); Auto-Regression and ACD (28.0 % to 30.0 %)."
+            "Curves that hide each other, with the share that they use at 10 % collisions: Waiting, AR (20th) + Waiting (1.1 % to \
+             2.0 %); Auto-Regression, ACD (28.0 % to 30.0 %)."
         );
         let apart = Predictors { acd: through("ACD", 0.2), mixes: Vec::new(), ..predictors };
         assert_eq!(apart.close_together(), None);
