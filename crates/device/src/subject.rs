@@ -1,6 +1,6 @@
 //! What a session scrubs, of any kind: a disk, an image file, an md array, a mounted btrfs or a served volume.
 //!
-//! Disks and files are implemented in [`crate::disk_subject`], arrays in [`crate::md`], btrfs in [`crate::btrfs`]; a served volume in the crate
+//! Disks and files are implemented in `disk_subject`, arrays in [`crate::md`], btrfs in [`crate::btrfs`]; a served volume in the crate
 //! that serves volumes.
 
 use crate::detector;

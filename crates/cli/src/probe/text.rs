@@ -8,7 +8,7 @@ use crate::say::shown;
 use scrubjay_core::probe::io::ProbeBudget;
 use scrubjay_core::probe::known::{Claim, DeviceClass, KnownArray, ProbeStage};
 use scrubjay_core::units::Bytes;
-use scrubjay_jobs::quantity::{show_exact, show_time};
+use scrubjay_jobs::quantity::show_time;
 use std::io::{self, Write};
 
 /// Classes in one line of text, at most.
@@ -188,6 +188,6 @@ mod tests {
         let text = printed(&KnownArray { unmeasurable: Some(Unmeasurable::Errors), ..KnownArray::default() }, None);
         assert!(text.starts_with("sdb (1 GiB): not measurable here, because it answers with errors\n"), "{text}");
         let text = printed(&KnownArray { stage: ProbeStage::Copies, ..KnownArray::default() }, None);
-        assert!(text.contains("(it ended early, when it was to find out: copies)"), "{text}");
+        assert!(text.contains("(it ended early, before it knew: copies)"), "{text}");
     }
 }

@@ -108,7 +108,7 @@ fn a_probe_whose_budget_is_spent_prints_what_is_known() {
     let ran = bench.run(&["probe", "disk.img", "--budget", "1ns"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.stdout.starts_with("disk.img (8 MiB): not known yet\n"), "{ran:?}");
-    assert!(ran.stdout.contains("(it ended early, when it was to find out: device class)"), "{ran:?}");
+    assert!(ran.stdout.contains("(it ended early, before it knew: device class)"), "{ran:?}");
     let ran = bench.run(&["probe", "disk.img", "--budget-ios", "10", "--json"]);
     assert_eq!((document(&ran)["ios"].as_u64(), ran.code), (Some(10), Some(0)), "single reads: {ran:?}");
 }
