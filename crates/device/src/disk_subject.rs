@@ -5,7 +5,7 @@ use crate::subject::Subject;
 use crate::target::{Target, TargetIdentity};
 use crate::verify::{self, VerifierError};
 use crate::{detector, sysfs};
-use scrubjay_core::scrub::idle::{PolicyConfig, Regard};
+use scrubjay_core::scrub::idle::{Pacing, PolicyConfig};
 use scrubjay_core::units::Bytes;
 use std::path::Path;
 
@@ -45,7 +45,7 @@ impl Subject for Target {
             file: self.file.try_clone().map_err(VerifierError::Handle)?,
             is_block_device: self.is_block_device,
             logical_block: self.logical_block,
-            depth: if self.is_rotational || policy.kind().regard != Regard::None { 1 } else { 2 },
+            depth: if self.is_rotational || policy.kind().pacing != Pacing::Unthrottled { 1 } else { 2 },
             request_max: policy.size_max(),
         };
         verify::open(kind, setup)

@@ -4,7 +4,7 @@
 //! folder is busy, a save of that class would wait behind all other requests.
 
 use crate::store::StateStore;
-use scrubjay_core::scrub::idle::Learnt;
+use scrubjay_core::scrub::idle::SavedObservations;
 use scrubjay_core::scrub::saved::Saved;
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
@@ -28,7 +28,7 @@ pub struct SaveJob {
     /// The state.
     pub saved: Saved,
     /// What the idle policy has learnt, if that is to be saved too. A failure to save it is not reported.
-    pub learnt: Option<Learnt>,
+    pub learnt: Option<SavedObservations>,
     /// How durable the save is.
     pub method: SaveMethod,
 }
@@ -147,7 +147,7 @@ mod tests {
             let saved = Saved { disk: "wwn-1".to_owned(), at: UnixSeconds(at), coverage, pass: None };
             saver.start(SaveJob {
                 saved,
-                learnt: Some(Learnt::of(&Observed::default(), None, UnixSeconds(at))),
+                learnt: Some(SavedObservations::of(&Observed::default(), None, UnixSeconds(at))),
                 method,
             });
             saver.wait().expect("one is under way").unwrap();

@@ -13,7 +13,7 @@ use crate::subject::Subject;
 use crate::verify::{self, VerifierError};
 use crate::{clock, ioprio};
 use scrubjay_core::scrub::coverage::Coverage;
-use scrubjay_core::scrub::idle::{Goal, Learnt, PolicyConfig, Regard};
+use scrubjay_core::scrub::idle::{Goal, Pacing, PolicyConfig, SavedObservations};
 use scrubjay_core::scrub::machine::{Event, Op};
 use scrubjay_core::scrub::recording::RecordingEntry;
 use scrubjay_core::scrub::saved::Saved;
@@ -135,7 +135,7 @@ pub struct ScrubSession {
     verifier: verify::OpenedVerifier,
     detector: Box<dyn Detector>,
     store: StateStore,
-    learnt: Option<Learnt>,
+    learnt: Option<SavedObservations>,
     record: Option<BufWriter<OutputFile>>,
     _claims: Vec<DiskClaim>,
 }
@@ -186,7 +186,7 @@ impl ScrubSession {
         // Only a new file: an existing one might hold data, or be the target itself.
         let record = options.record.as_ref().map(|file| OutputFile::create(file, Existing::Kept)).transpose()?;
         let record = record.map(BufWriter::new);
-        if watched.kind == detector::DetectorKind::Blind && options.policy.kind().regard == Regard::Idleness {
+        if watched.kind == detector::DetectorKind::Blind && options.policy.kind().pacing == Pacing::IdleTime {
             notes.push(
                 "requests of others cannot be seen here, so they cannot be spared; the policy `delay` limits the rate"
                     .into(),
@@ -428,7 +428,7 @@ impl RunRecorder<'_> {
         let saved = Saved { disk: self.subject.id().key(), at: clock::today(), coverage, pass };
         self.saved_count = scrub.pass().done.count();
         let learnt = (method == SaveMethod::Durably).then(|| scrub.learnt(clock::now()).with_clock(&clock::name()));
-        let learnt = learnt.filter(Learnt::is_any);
+        let learnt = learnt.filter(SavedObservations::is_any);
         let job = SaveJob { saved, learnt, method };
         match &mut self.saver {
             Some(saver) => saver.start(job),

@@ -3,7 +3,7 @@
 use crate::output::{self, Existing, OutputFile};
 use crate::owner::{self, Meddler};
 use rustix::fs::OFlags;
-use scrubjay_core::scrub::idle::{LEARNT_BYTES_MAX, Learnt};
+use scrubjay_core::scrub::idle::{LEARNT_BYTES_MAX, SavedObservations};
 use scrubjay_core::scrub::saved::{Saved, SavedError};
 use scrubjay_core::units::SectorRange;
 use std::fs::{self, OpenOptions};
@@ -169,7 +169,7 @@ impl StateStore {
     }
 
     /// What an earlier run has learnt, if it was saved and is whole. A run can do without it.
-    pub fn load_learnt(&self) -> Option<Learnt> {
+    pub fn load_learnt(&self) -> Option<SavedObservations> {
         let text = read_bounded(&self.sibling_path("learnt"), LEARNT_BYTES_MAX).ok()?;
         text.parse().ok()
     }
@@ -178,7 +178,7 @@ impl StateStore {
     ///
     /// # Errors
     /// The kernel's error.
-    pub fn save_learnt(&self, learnt: &Learnt) -> io::Result<()> {
+    pub fn save_learnt(&self, learnt: &SavedObservations) -> io::Result<()> {
         Ok(self.write_file(&self.sibling_path("learnt"), learnt)?.commit_unsynced()?)
     }
 

@@ -4,7 +4,7 @@ use crate::exact::{self, Lossless, Oracle, ScrubFigures};
 use crate::online;
 use scrubjay_core::scrub::disk_server::{ForegroundRequest, ServiceModel};
 use scrubjay_core::scrub::idle::{
-    MadePolicy, POLICIES, Parameter, ParameterValue, PolicyConfig, PolicyKind, PolicyParameters, Regard, Slowdown,
+    MadePolicy, POLICIES, Pacing, Parameter, ParameterValue, PolicyConfig, PolicyKind, PolicyParameters, Slowdown,
 };
 use scrubjay_core::units::Bytes;
 use scrubjay_trace::Periods;
@@ -109,7 +109,7 @@ impl Playable {
 
     /// Does it need each request of the trace, not only the busy periods?
     pub fn needs_requests(self) -> bool {
-        matches!(self, Playable::Policy(kind) if kind.regard != Regard::Idleness)
+        matches!(self, Playable::Policy(kind) if kind.pacing != Pacing::IdleTime)
     }
 
     /// Its settings, by the names of the parameters.

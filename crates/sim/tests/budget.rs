@@ -3,7 +3,7 @@
 use scrubjay_core::rng::Rng;
 use scrubjay_core::scrub::coverage::Coverage;
 use scrubjay_core::scrub::disk_server::{ForegroundRequest, ServiceModel};
-use scrubjay_core::scrub::idle::{Goal, Learnt, PolicyConfig};
+use scrubjay_core::scrub::idle::{Goal, PolicyConfig, SavedObservations};
 use scrubjay_core::scrub::tour::{Grid, OrderKind};
 use scrubjay_core::scrub::{Config, Pass, Scrub};
 use scrubjay_core::units::{Bytes, Nanos, UnixSeconds};
@@ -308,7 +308,7 @@ fn a_slow_disk_that_is_hardly_used_is_read() {
                 (report, scrub.learnt(Nanos::from_secs(seconds)))
             };
             let (first, learnt) = play(scrub(Goal::default()), 40);
-            let learnt: Learnt = learnt.to_string().parse().expect("it is whole");
+            let learnt: SavedObservations = learnt.to_string().parse().expect("it is whole");
             let mut restarted = scrub(Goal::default());
             restarted.recall(&learnt);
             let (second, _) = play(restarted, 40);
@@ -500,7 +500,7 @@ fn the_learnt_state_is_used_after_a_stop() {
         (report, scrub.learnt(Nanos::from_secs(seconds)))
     };
     let (_, learnt) = play(scrub(Goal::default()), usual_think, 600, 1);
-    let learnt: Learnt = learnt.to_string().parse().expect("it is whole");
+    let learnt: SavedObservations = learnt.to_string().parse().expect("it is whole");
     let recalling = || {
         let mut scrub = scrub(Goal::default());
         scrub.recall(&learnt);
@@ -526,7 +526,7 @@ fn a_beat_is_remembered_after_a_stop() {
         (report, scrub.learnt(Nanos::from_secs(seconds)))
     };
     let (_, learnt) = play(scrub(Goal::default()), 1700, 1);
-    let learnt: Learnt = learnt.with_clock("this-boot").to_string().parse().expect("it is whole");
+    let learnt: SavedObservations = learnt.with_clock("this-boot").to_string().parse().expect("it is whole");
     let mut read = [0, 0];
     for seed in 10..20 {
         for (bytes, clock) in read.iter_mut().zip(["this-boot", "another"]) {

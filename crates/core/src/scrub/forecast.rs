@@ -96,7 +96,7 @@ impl Forecast {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scrub::idle::{DiskHead, FixedDelay, IdlePolicy, IntervalAdapter, Waiting};
+    use crate::scrub::idle::{AccessPattern, FixedDelay, IdlePolicy, IntervalAdapter, Waiting};
 
     fn setting() -> PolicyState {
         IntervalAdapter::new(Waiting { wait: Nanos::from_millis(100), size: Bytes::mib(1) }).state()
@@ -104,7 +104,9 @@ mod tests {
 
     fn seen(idle_seconds: &[f64]) -> Observed {
         let mut seen = Observed::default();
-        (0..8).for_each(|_| seen.service.add(Bytes::mib(1), DiskHead::There, Nanos::from_millis(10), Nanos::ZERO));
+        (0..8).for_each(|_| {
+            seen.service.add(Bytes::mib(1), AccessPattern::Sequential, Nanos::from_millis(10), Nanos::ZERO)
+        });
         idle_seconds.iter().for_each(|&s| seen.workload.add_idle(Nanos::ZERO, Nanos::from_secs_f64(s)));
         seen
     }

@@ -31,7 +31,7 @@ pub use report::{ScrubActivity, ScrubReport, ScrubState};
 
 use crate::range_set::RangeSet;
 use crate::scrub::coverage::Coverage;
-use crate::scrub::idle::{DiskHead, DiskView, IdlePolicy, Learnt, Observed, PolicyState, ServiceTimes};
+use crate::scrub::idle::{AccessPattern, DiskView, IdlePolicy, Observed, PolicyState, SavedObservations, ServiceTimes};
 use crate::scrub::machine::{Event, Machine, Op, OpId};
 use crate::scrub::tour::ScanOrder;
 use crate::scrub::verdict::{Cause, Unreadable, VerifyOutcome};
@@ -172,7 +172,7 @@ pub struct Scrub {
 struct OwnRequest {
     id: OpId,
     range: SectorRange,
-    head: DiskHead,
+    access: AccessPattern,
     issued: Nanos,
     /// The total idle time of the disk up to `issued`.
     idle: Nanos,
@@ -258,15 +258,15 @@ impl Scrub {
     }
 
     /// The observations to be saved for the next run.
-    pub fn learnt(&self, now: Nanos) -> Learnt {
-        Learnt::of(&self.seen, self.policy.beat(), self.date(now))
+    pub fn learnt(&self, now: Nanos) -> SavedObservations {
+        SavedObservations::of(&self.seen, self.policy.periodicity(), self.date(now))
     }
 
     /// Begins with the observations of an earlier run; to be called before any event is handled.
-    pub fn recall(&mut self, learnt: &Learnt) {
+    pub fn recall(&mut self, learnt: &SavedObservations) {
         let Config { started, today, held_max, .. } = self.config;
         self.seen = learnt.recalled(started, today, held_max);
-        if let Some(beat) = learnt.beat() {
+        if let Some(beat) = learnt.periodicity() {
             self.policy.recall(beat);
         }
         self.policy.learn(started, &self.seen);
@@ -369,8 +369,8 @@ impl Scrub {
         let is_of_interval = self.last.is_some() && own_finished.since(own_service) >= idle_since;
         let own_size = self.size_allowed.filter(|_| is_of_interval);
         let is_head_there = outstanding == 0 && own_size.is_some() && self.is_next_adjacent;
-        let head = if is_head_there { DiskHead::There } else { DiskHead::Away };
-        DiskView { now, outstanding, idle_since, own_finished, own_service, own_size, head }
+        let access = if is_head_there { AccessPattern::Sequential } else { AccessPattern::Random };
+        DiskView { now, outstanding, idle_since, own_finished, own_service, own_size, access }
     }
 
     /// The next range to verify, at most `sectors_max` long: of suspects, escalated regions, the tour, ranges put off, in this order.
@@ -403,7 +403,7 @@ impl Scrub {
 
     fn on_completed(&mut self, now: Nanos, id: OpId, outcome: VerifyOutcome, started: Nanos, finished: Nanos) {
         let at = self.in_flight.iter().position(|op| op.id == id).expect("only operations that were given complete");
-        let OwnRequest { range, head, idle, .. } = self.in_flight.swap_remove(at);
+        let OwnRequest { range, access, idle, .. } = self.in_flight.swap_remove(at);
         let idle = self.foreground.idle_by(finished, &self.seen).since(idle);
         let service = self.foreground.own_service(finished.since(started), idle);
         self.foreground.account(started, finished, &mut self.seen.slowdown);
@@ -412,7 +412,7 @@ impl Scrub {
         self.last = Some((finished, finished.since(started)));
         match outcome {
             VerifyOutcome::Clean => {
-                self.seen.service.add(range.bytes(), head, service, finished);
+                self.seen.service.add(range.bytes(), access, service, finished);
                 self.on_verified(now, range);
             }
             // The service times of these say nothing about the next request's.
@@ -571,10 +571,10 @@ impl Machine for Scrub {
         let id = OpId(self.next_id);
         self.next_id += 1;
         self.requested += range.count();
-        let is_head_there = view.head == DiskHead::There && self.ends_at == Some(range.start);
-        let head = if is_head_there { DiskHead::There } else { DiskHead::Away };
+        let is_head_there = view.access == AccessPattern::Sequential && self.ends_at == Some(range.start);
+        let access = if is_head_there { AccessPattern::Sequential } else { AccessPattern::Random };
         let idle = self.foreground.idle_by(now, &self.seen);
-        self.in_flight.push(OwnRequest { id, range, head, issued: now, idle });
+        self.in_flight.push(OwnRequest { id, range, access, issued: now, idle });
         // Suspects and ranges put off lie elsewhere, but they are few.
         self.ends_at = Some(range.end);
         self.is_next_adjacent = self.next_of_tour().is_some_and(|gap| gap.start == range.end);

@@ -27,7 +27,7 @@ pub(super) struct VolumeMaps {
     pub written: Bits<StripeIndex>,
     pub written_generations: Vec<u64>,
     /// `WrittenPage::since` of each page: what has a smaller version, and is not in the map, was trimmed.
-    pub written_sinces: Vec<u64>,
+    pub written_trim_horizons: Vec<u64>,
     pub written_changed: BTreeSet<u64>,
     /// Pages whose two places on the disks may differ, because they were written only once since they changed.
     pub pages_in_one_place: BTreeSet<u64>,
@@ -56,7 +56,7 @@ impl VolumeMaps {
             flush_rounds: Rounds::default(),
             written: Bits::ones(geometry.stripes),
             written_generations: vec![0; geometry.written_pages as usize],
-            written_sinces: vec![0; geometry.written_pages as usize],
+            written_trim_horizons: vec![0; geometry.written_pages as usize],
             written_changed: BTreeSet::new(),
             pages_in_one_place: BTreeSet::new(),
             flushes_both_places: false,
@@ -90,17 +90,18 @@ impl VolumeMaps {
 
     /// Whether this stripe was ever written; true where that is not known.
     pub fn may_be_written(&self, stripe: StripeIndex) -> bool {
-        self.written.get(stripe) || self.needs_resync(stripe) || self.may_be_unmapped(stripe)
+        self.written.get(stripe) || self.needs_resync(stripe) || self.may_have_unmapped_write(stripe)
     }
 
-    /// Whether only the appendices of this stripe show if it was ever written.
-    pub fn may_be_unmapped(&self, stripe: StripeIndex) -> bool {
+    /// Whether the map says that this stripe is unwritten, but a first write may have been under way at the crash: only the
+    /// versions of its rows can tell.
+    pub fn may_have_unmapped_write(&self, stripe: StripeIndex) -> bool {
         self.geometry.scheme.has_versions()
             && !self.written.get(stripe)
             && self.undecided.get(self.geometry.region_of(stripe))
     }
 
-    /// Whether it is not known what this stripe should hold.
+    /// Whether it is not known what this stripe should hold: it awaits its resync, or lies in a region that will have none.
     pub fn is_undecided(&self, stripe: StripeIndex) -> bool {
         self.written.get(stripe) && self.undecided.get(self.geometry.region_of(stripe)) || self.needs_resync(stripe)
     }

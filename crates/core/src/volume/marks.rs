@@ -8,7 +8,7 @@
 use super::handle::VolumeHandle;
 use super::persist;
 use super::put;
-use super::repair::{self, LossFate, Resolved};
+use super::repair::{self, LossEvidence, Resolved};
 use super::state::VolumeState;
 use super::stripe_write::{self, StripeOutput};
 use crate::buffer::Buffer;
@@ -21,16 +21,16 @@ use crate::volume::member::OpKind;
 pub(super) async fn repair_and_mark(handle: &VolumeHandle, stripe: StripeIndex) -> Resolved {
     let mut resolved = repair::repair(handle, stripe).await;
     if handle.with(|state| state.is_writable()) && !resolved.lost.is_empty() {
-        match resolved.fate {
-            LossFate::Final => lay(handle, stripe, &mut resolved).await,
-            LossFate::Open(worthless) => bury(handle, stripe, worthless).await,
+        match resolved.loss_evidence {
+            LossEvidence::Exhausted => write_lost_marks(handle, stripe, &mut resolved).await,
+            LossEvidence::MayReturn(discard) => discard_rows(handle, stripe, discard).await,
         }
     }
     resolved
 }
 
 /// Marks all lost chunks. The marks are written before the parities that encode them: a crash in between leaves the marks.
-pub(super) async fn lay(handle: &VolumeHandle, stripe: StripeIndex, resolved: &mut Resolved) {
+pub(super) async fn write_lost_marks(handle: &VolumeHandle, stripe: StripeIndex, resolved: &mut Resolved) {
     let (region, lost) = (handle.with(|state| state.geometry.region_of(stripe)), resolved.lost);
     persist::mark_dirty(handle, region).await;
     let version = stripe_write::version(handle).await;
@@ -55,8 +55,8 @@ pub(super) async fn lay(handle: &VolumeHandle, stripe: StripeIndex, resolved: &m
     end(handle, region);
 }
 
-/// Overwrites these rows with marks that prove nothing.
-async fn bury(handle: &VolumeHandle, stripe: StripeIndex, positions: PositionSet) {
+/// Overwrites these rows with content that no check accepts.
+async fn discard_rows(handle: &VolumeHandle, stripe: StripeIndex, positions: PositionSet) {
     if positions.is_empty() {
         return;
     }

@@ -29,7 +29,7 @@ pub(super) enum VolumePhase {
 pub(super) struct VolumeMember {
     pub state: MemberState,
     /// True until the superblocks of all other members name this disk as the one in this place.
-    pub is_joining: bool,
+    pub is_unrecorded: bool,
     /// The newest generation of superblocks that it is known to hold.
     pub generation_known: u64,
     /// Whether the intents and the written map are on it. Until then it gets no superblock, because other content in their
@@ -38,10 +38,10 @@ pub(super) struct VolumeMember {
     /// While a member that was out is rebuilt: the regions written since it left; it holds all others. `None` for a new disk.
     pub lacks: Option<Bits<RegionIndex>>,
     /// While it is rebuilt: stripes from `stripes_done` on that it already holds.
-    pub ahead: BTreeSet<StripeIndex>,
+    pub rebuilt_out_of_order: BTreeSet<StripeIndex>,
     /// The rebuild's checkpoint: stripes below this are on the disk, and the written map is durable as it was when they were
     /// done. The superblocks record this number, not `stripes_done`.
-    pub stripes_vouched: u64,
+    pub rebuild_checkpoint: u64,
     /// Times of the last faults located on it, at most `VolumeOptions::faults_max` of them.
     pub faults: VecDeque<Nanos>,
     /// The row of the last fault.
@@ -66,7 +66,7 @@ pub(super) struct Membership {
     /// Members that took part in the last start, or missed it by a crash: their intents and maps are believed first.
     pub up_to_date: MemberSet,
     /// Members that are being taken in, and have no disk in use yet.
-    pub joining: MemberSet,
+    pub take_in_pending: MemberSet,
     /// Disks that are being rebuilt.
     pub rebuilds: BTreeSet<PlacedDisk>,
 }
@@ -86,7 +86,7 @@ impl Membership {
             superblock_rounds: Rounds::default(),
             members,
             up_to_date,
-            joining: MemberSet::NONE,
+            take_in_pending: MemberSet::NONE,
             rebuilds: BTreeSet::new(),
         }
     }
@@ -106,9 +106,11 @@ impl Membership {
         match self.members[member].state {
             MemberState::Active => true,
             MemberState::Rebuilding { stripes_done } => {
-                let VolumeMember { ahead, lacks, .. } = &self.members[member];
+                let VolumeMember { rebuilt_out_of_order, lacks, .. } = &self.members[member];
                 let is_kept = |lacks: &Bits<RegionIndex>| !lacks.get(self.geometry().region_of(stripe));
-                stripe.get() < stripes_done || ahead.contains(&stripe) || lacks.as_ref().is_some_and(is_kept)
+                stripe.get() < stripes_done
+                    || rebuilt_out_of_order.contains(&stripe)
+                    || lacks.as_ref().is_some_and(is_kept)
             }
             MemberState::Failed(_) | MemberState::Missing => false,
         }
@@ -123,7 +125,7 @@ impl Membership {
     /// again.
     pub fn is_any_member_out(&self) -> bool {
         MemberIndex::first(self.members.len())
-            .any(|member| !self.is_attached(member) || self.members[member].is_joining)
+            .any(|member| !self.is_attached(member) || self.members[member].is_unrecorded)
     }
 
     /// The disk in a member's place now.
@@ -175,13 +177,13 @@ impl VolumeMember {
     /// A member, as a volume starts with it.
     fn new(state: MemberState, generation_known: u64, cache: VolatileWrites) -> VolumeMember {
         VolumeMember {
-            is_joining: false,
+            is_unrecorded: false,
             generation_known,
             has_maps: true,
             lacks: None,
             state,
-            ahead: BTreeSet::new(),
-            stripes_vouched: match state {
+            rebuilt_out_of_order: BTreeSet::new(),
+            rebuild_checkpoint: match state {
                 MemberState::Rebuilding { stripes_done } => stripes_done,
                 _ => 0,
             },

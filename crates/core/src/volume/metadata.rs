@@ -127,7 +127,7 @@ fn complete_members(state: &VolumeState) -> Vec<MemberIndex> {
     let is_up_to_date = |member: MemberIndex| {
         state.membership.superblock_written.is_some() || state.membership.up_to_date.contains(member)
     };
-    let is_complete = |&member: &MemberIndex| !state.membership.members[member].is_joining && is_up_to_date(member);
+    let is_complete = |&member: &MemberIndex| !state.membership.members[member].is_unrecorded && is_up_to_date(member);
     state.membership.attached().into_iter().filter(is_complete).collect()
 }
 
@@ -242,14 +242,14 @@ async fn map(handle: &VolumeHandle, when: MapCheck) -> Vec<MetadataDamage> {
                 let is_known = is_changed || !is_newest && is_once;
                 return (!is_known).then_some(CorruptionKind::Corrupt);
             };
-            let since = state.maps.written_sinces[index as usize];
+            let trim_horizon = state.maps.written_trim_horizons[index as usize];
             let encoded = || {
                 written::encode(
                     &state.geometry,
                     state.membership.superblock.array,
                     index,
                     newest,
-                    since,
+                    trim_horizon,
                     &state.maps.written,
                 )
             };

@@ -234,7 +234,7 @@ impl Volume {
             state.membership.is_serving()
                 && !state.options.is_read_only
                 && !state.membership.is_attached(member)
-                && !state.membership.joining.contains(member)
+                && !state.membership.take_in_pending.contains(member)
                 && is_countable
         })
     }
@@ -242,7 +242,7 @@ impl Volume {
     fn take_in(&mut self, now: Nanos, member: MemberIndex, uuid: Uuid, bytes: u64, is_back: bool) {
         assert!(self.can_take_in(member), "only a member that is out is taken in");
         self.handle.with(|state| {
-            state.membership.joining.insert(member);
+            state.membership.take_in_pending.insert(member);
             // A stop waits for it.
             state.scheduler.requests += 1;
             let least = state.geometry.member_bytes;
@@ -504,7 +504,7 @@ fn superblock_of(assembly: &Assembly) -> Superblock {
             SlotState::Out(state) => state,
         };
         if let SlotState::Absent = member {
-            record.left = assembly.superblock.generation;
+            record.departure_generation = assembly.superblock.generation;
         }
     }
     superblock

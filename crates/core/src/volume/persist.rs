@@ -9,7 +9,7 @@ use super::disk::PlacedDisk;
 use super::handle::{EndedOp, VolumeHandle};
 use super::membership::VolumePhase;
 use super::options::SeededBug;
-use super::rounds::{RoundTurn, Rounds};
+use super::rounds::{RoundRole, Rounds};
 use super::scheduler::WaitList;
 use super::state::VolumeState;
 use super::wipe;
@@ -88,12 +88,12 @@ async fn rounds(
 ) {
     loop {
         match handle.with(|state| rounds_of(state).take(wanted)) {
-            RoundTurn::Over => return,
-            RoundTurn::Wait => {
+            RoundRole::Over => return,
+            RoundRole::Wait => {
                 handle.park(queue).await;
                 continue;
             }
-            RoundTurn::Run => (),
+            RoundRole::Run => (),
         }
         let covered = handle.with(|state| rounds_of(state).wanted);
         round(handle).await;
@@ -120,7 +120,7 @@ async fn superblock_round(handle: &VolumeHandle) {
         state.membership.superblock.generation += 1;
         for (record, member) in state.membership.superblock.members.iter_mut().zip(&state.membership.members) {
             record.state = match member.state {
-                MemberState::Rebuilding { .. } => MemberState::Rebuilding { stripes_done: member.stripes_vouched },
+                MemberState::Rebuilding { .. } => MemberState::Rebuilding { stripes_done: member.rebuild_checkpoint },
                 state => state,
             };
         }
@@ -140,13 +140,13 @@ async fn superblock_round(handle: &VolumeHandle) {
         state.membership.attached().into_iter().filter(has_maps).map(|member| blocks(state, member)).collect::<Vec<_>>()
     });
     let generation = handle.with(|state| state.membership.superblock.generation);
-    let is_joining = |disk: PlacedDisk| handle.with(|state| state.membership.members[disk.member].is_joining);
+    let is_unrecorded = |disk: PlacedDisk| handle.with(|state| state.membership.members[disk.member].is_unrecorded);
     let is_active = |disk: PlacedDisk| {
         handle.with(|state| state.membership.superblock.members[disk.member].state == MemberState::Active)
     };
     let (active, rest): (Vec<_>, Vec<_>) = copies.into_iter().partition(|[(disk, _), _]| is_active(*disk));
-    let (new, rebuilding): (Vec<_>, Vec<_>) = rest.into_iter().partition(|[(disk, _), _]| is_joining(*disk));
-    let joining: Vec<PlacedDisk> = new.iter().map(|[(disk, _), _]| *disk).collect();
+    let (new, rebuilding): (Vec<_>, Vec<_>) = rest.into_iter().partition(|[(disk, _), _]| is_unrecorded(*disk));
+    let take_in_pending: Vec<PlacedDisk> = new.iter().map(|[(disk, _), _]| *disk).collect();
     let halves = |copies: Vec<[(PlacedDisk, OpKind); 2]>| -> (Vec<_>, Vec<_>) {
         copies.into_iter().map(|[start, end]| (start, end)).unzip()
     };
@@ -163,8 +163,8 @@ async fn superblock_round(handle: &VolumeHandle) {
         let holders = written.into_iter().filter(|disk| !failed.contains(disk.member));
         for disk in holders.filter(|disk| state.membership.is_current(*disk)).collect::<Vec<_>>() {
             state.membership.members[disk.member].generation_known = generation;
-            if joining.contains(&disk) {
-                state.membership.members[disk.member].is_joining = false;
+            if take_in_pending.contains(&disk) {
+                state.membership.members[disk.member].is_unrecorded = false;
             }
         }
     });
@@ -220,9 +220,10 @@ fn detach_or_break(state: &mut VolumeState, disk: PlacedDisk, reason: FailureRea
     }
     if state.membership.can_spare(member) {
         state.membership.members[member].state = MemberState::Failed(reason);
-        state.membership.members[member].ahead.clear();
+        state.membership.members[member].rebuilt_out_of_order.clear();
         state.membership.members[member].lacks = None;
-        state.membership.superblock.members[member].left = state.membership.members[member].generation_known;
+        state.membership.superblock.members[member].departure_generation =
+            state.membership.members[member].generation_known;
         if !state.is_planted(SeededBug::ForgetWhatWasUnderWay) {
             state.maps.intents.note_member_out();
         }
@@ -316,7 +317,7 @@ pub(super) fn clean_later(handle: &VolumeHandle) {
     let own = handle.clone();
     handle.spawn(async move {
         while own.with(|state| {
-            state.membership.is_serving() && state.maps.intents.dirty.iter().any(|at| state.is_decided(at))
+            state.membership.is_serving() && state.maps.intents.dirty.iter().any(|at| state.is_region_resynced(at))
         }) {
             let (now, idle) = own.with(|state| (state.scheduler.now, state.options.intent_idle));
             own.sleep_until(now.saturating_add(idle)).await;
@@ -333,7 +334,7 @@ pub(super) async fn clean(handle: &VolumeHandle, before: Nanos) {
     // The list is made before the flush: a region whose last stripe is resynced, or trimmed, during the flush is not durable yet.
     let covered: Vec<RegionIndex> = handle.with(|state| {
         let covered = state.maps.intents.flush_begins();
-        covered.into_iter().filter(|&region| state.is_decided(region)).collect()
+        covered.into_iter().filter(|&region| state.is_region_resynced(region)).collect()
     });
     // Once no region is dirty, a start that finds the newest version of a page damaged would believe the older one: write both places.
     handle.with(|state| state.maps.flushes_both_places = true);
@@ -465,15 +466,15 @@ fn written_page(state: &mut VolumeState, page: u64) -> (MemberOffset, Buffer) {
     let generation = state.maps.next_generation(page);
     state.maps.pages_in_one_place.insert(page);
     if !state.maps.is_held_back(page) {
-        state.maps.written_sinces[page as usize] = generation;
+        state.maps.written_trim_horizons[page as usize] = generation;
     }
-    let since = state.maps.written_sinces[page as usize];
+    let trim_horizon = state.maps.written_trim_horizons[page as usize];
     let block = written::encode(
         &state.geometry,
         state.membership.superblock.array,
         page,
         generation,
-        since,
+        trim_horizon,
         &state.maps.written,
     );
     (state.geometry.written_page_offset(page, generation), block)

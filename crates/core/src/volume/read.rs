@@ -110,9 +110,9 @@ async fn resolved(handle: &VolumeHandle, (stripe, pieces): &StripePieces) -> Vec
 /// Answers pieces of a stripe that the written map calls unwritten: zeros; or lost, where a first write may have been
 /// cut short and no resync will decide it (the volume is broken or read-only).
 async fn unwritten(handle: &VolumeHandle, stripe: StripeIndex, pieces: &[ChunkBytes]) -> Vec<ReadPart> {
-    let (needs_resync, may_be_unmapped) =
-        handle.with(|state| (state.maps.needs_resync(stripe), state.maps.may_be_unmapped(stripe)));
-    if needs_resync || may_be_unmapped && !resync::is_unwritten(handle, stripe).await {
+    let (needs_resync, may_have_unmapped_write) =
+        handle.with(|state| (state.maps.needs_resync(stripe), state.maps.may_have_unmapped_write(stripe)));
+    if needs_resync || may_have_unmapped_write && !resync::is_unwritten(handle, stripe).await {
         return pieces.iter().map(|piece| ReadPart::Lost(piece.range.len() as u64)).collect();
     }
     zeros(pieces)

@@ -4,7 +4,7 @@ use super::disk::PlacedDisk;
 use super::handle::{EndedOp, VolumeHandle};
 use super::marks;
 use super::persist;
-use super::repair::{self, LossFate};
+use super::repair::{self, LossEvidence};
 use super::resync;
 use super::scheduler::WaitList;
 use super::seal::sum_and_seal;
@@ -45,7 +45,7 @@ pub(super) fn resume(handle: &VolumeHandle) {
 /// (`is_back`) keeps the regions that were not written since it left.
 pub(super) async fn take_in(handle: VolumeHandle, member: MemberIndex, uuid: Uuid, is_back: bool) {
     let is_open = handle.with(|state| {
-        state.membership.joining.remove(member);
+        state.membership.take_in_pending.remove(member);
         state.membership.is_serving()
     });
     if !is_open {
@@ -53,21 +53,21 @@ pub(super) async fn take_in(handle: VolumeHandle, member: MemberIndex, uuid: Uui
     }
     handle.with(|state| {
         state.membership.members[member].state = MemberState::Rebuilding { stripes_done: 0 };
-        state.membership.members[member].is_joining = true;
+        state.membership.members[member].is_unrecorded = true;
         state.membership.members[member].has_maps = false;
         state.membership.members[member].generation_known = 0;
-        state.membership.members[member].ahead.clear();
+        state.membership.members[member].rebuilt_out_of_order.clear();
         state.membership.members[member].lacks = is_back.then(|| state.maps.intents.while_out.clone());
         // The bits of earlier reads say nothing of this disk; nor of a new one, which may be the old one, wiped at its ends only.
         state.maps.read_status.clear_all();
-        state.membership.members[member].stripes_vouched = 0;
+        state.membership.members[member].rebuild_checkpoint = 0;
         state.membership.members[member].faults.clear();
         state.membership.members[member].fault_row = None;
         state.membership.members[member].cache.replace_disk();
         state.membership.superblock.members[member].uuid = uuid;
         state.membership.superblock.members[member].term += 1;
         state.membership.superblock.members[member].faults = 0;
-        state.membership.superblock.members[member].left = 0;
+        state.membership.superblock.members[member].departure_generation = 0;
     });
     let disk = handle.with(|state| state.membership.disk(member));
     maps(&handle, disk).await;
@@ -206,7 +206,7 @@ async fn run(handle: &VolumeHandle, disk: PlacedDisk) {
         handle.with(|state| {
             let member = &mut state.membership.members[member];
             member.state = MemberState::Rebuilding { stripes_done: to.get() };
-            member.ahead.clear();
+            member.rebuilt_out_of_order.clear();
         });
         windows += 1;
         if windows % WINDOWS_PER_SUPERBLOCK == 0 && checkpoint(handle, disk).await {
@@ -241,7 +241,7 @@ async fn checkpoint(handle: &VolumeHandle, disk: PlacedDisk) -> bool {
     handle.with(|state| {
         let is_rebuilt = stripes_done(state, disk).is_some();
         if let Some(done) = done.filter(|_| is_rebuilt) {
-            state.membership.members[disk.member].stripes_vouched = done;
+            state.membership.members[disk.member].rebuild_checkpoint = done;
         }
         is_rebuilt
     })
@@ -304,7 +304,7 @@ async fn rebuild(handle: &VolumeHandle, disk: PlacedDisk, stripe: StripeIndex) -
         return RebuildEnd::Done;
     }
     if own_positions.is_empty() || !is_written {
-        handle.with(|state| state.membership.members[member].ahead.insert(stripe));
+        handle.with(|state| state.membership.members[member].rebuilt_out_of_order.insert(stripe));
         return RebuildEnd::Done;
     }
     let missing = || handle.with(|state| state.membership.missing(stripe));
@@ -317,16 +317,18 @@ async fn rebuild(handle: &VolumeHandle, disk: PlacedDisk, stripe: StripeIndex) -
             resolved.recycle(handle);
             return RebuildEnd::Undecided;
         }
-        let (checks_itself, is_marked) =
-            (handle.with(|state| state.geometry.scheme.checks_itself()), matches!(resolved.fate, LossFate::Final));
+        let (checks_itself, is_marked) = (
+            handle.with(|state| state.geometry.scheme.checks_itself()),
+            matches!(resolved.loss_evidence, LossEvidence::Exhausted),
+        );
         if checks_itself && !is_marked {
             resolved.recycle(handle);
-            return bury_unrebuildable(handle, disk, stripe, own_positions).await;
+            return mark_unrebuildable(handle, disk, stripe, own_positions).await;
         }
         // Where rows do not prove themselves, an unknown chunk must not be made to look right: it is marked as lost,
         // and then the content of the new disk is known like that of the others.
         if !checks_itself {
-            marks::lay(handle, stripe, &mut resolved).await;
+            marks::write_lost_marks(handle, stripe, &mut resolved).await;
         }
         resolved.recycle(handle);
         // With the lost chunks marked, the stripe may be whole.
@@ -335,7 +337,7 @@ async fn rebuild(handle: &VolumeHandle, disk: PlacedDisk, stripe: StripeIndex) -
             resolved.recycle(handle);
             let is_final = checks_itself && !has_come_back();
             return if is_final {
-                bury_unrebuildable(handle, disk, stripe, own_positions).await
+                mark_unrebuildable(handle, disk, stripe, own_positions).await
             } else {
                 RebuildEnd::Undecided
             };
@@ -381,7 +383,7 @@ async fn rebuild(handle: &VolumeHandle, disk: PlacedDisk, stripe: StripeIndex) -
         if !is_right || !state.membership.is_current(disk) {
             return RebuildEnd::Ended;
         }
-        state.membership.members[member].ahead.insert(stripe);
+        state.membership.members[member].rebuilt_out_of_order.insert(stripe);
         RebuildEnd::Done
     })
 }
@@ -425,7 +427,7 @@ async fn are_on_disk(
 
 /// Where a row cannot be rebuilt and rows prove themselves: writes a lost mark without an appendix in its place. Otherwise
 /// a row that a crash left half rebuilt would look half written; and on a returned disk the old row would look whole.
-async fn bury_unrebuildable(
+async fn mark_unrebuildable(
     handle: &VolumeHandle,
     disk: PlacedDisk,
     stripe: StripeIndex,
@@ -447,6 +449,6 @@ async fn bury_unrebuildable(
     if !persist::failed(handle, done).is_empty() || handle.with(|state| !state.membership.is_current(disk)) {
         return RebuildEnd::Ended;
     }
-    handle.with(|state| state.membership.members[disk.member].ahead.insert(stripe));
+    handle.with(|state| state.membership.members[disk.member].rebuilt_out_of_order.insert(stripe));
     RebuildEnd::Done
 }

@@ -180,15 +180,15 @@ async fn read_written(handle: &VolumeHandle) -> Vec<u64> {
             let mut map = written::WrittenMap {
                 stripes: state.maps.written.clone(),
                 generations: std::mem::take(&mut state.maps.written_generations),
-                sinces: std::mem::take(&mut state.maps.written_sinces),
+                trim_horizons: std::mem::take(&mut state.maps.written_trim_horizons),
             };
             sound.iter().for_each(|page| map.add(&state.geometry, page));
             let differs = |page: &&written::WrittenPage<'_>| {
                 sound.iter().any(|other| other.index == page.index && !other.is_alike(page))
             };
             disputed.extend(sound.iter().filter(differs).map(|page| page.index));
-            (state.maps.written, state.maps.written_generations, state.maps.written_sinces) =
-                (map.stripes, map.generations, map.sinces);
+            (state.maps.written, state.maps.written_generations, state.maps.written_trim_horizons) =
+                (map.stripes, map.generations, map.trim_horizons);
             if !state.options.is_read_only {
                 if !state.membership.superblock.is_clean {
                     // Overwrite what the crash left of a version that it cut short.

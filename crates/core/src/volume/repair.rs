@@ -29,17 +29,17 @@ pub(super) struct Resolved {
     /// The data rows that were read from the medium itself, not perhaps from a cache.
     pub flushed: PositionSet,
     /// Whether more evidence may come of the lost chunks.
-    pub fate: LossFate,
+    pub loss_evidence: LossEvidence,
 }
 
 /// Whether more evidence may come of lost chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LossFate {
+pub(super) enum LossEvidence {
     /// No: each wrong row was read and is silently wrong, or one write is claimed to have two contents.
-    Final,
-    /// Perhaps: a member is missing, or a row cannot be read now. The rows to be buried: stale or torn, so that no
-    /// crash's resync may believe them.
-    Open(PositionSet),
+    Exhausted,
+    /// Perhaps: a member is missing, or a row cannot be read now. The rows are to be discarded: stale or torn ones, which a
+    /// resync after a crash could take for half-written ones.
+    MayReturn(PositionSet),
 }
 
 impl Resolved {
@@ -94,30 +94,30 @@ pub(super) async fn repair(handle: &VolumeHandle, stripe: StripeIndex) -> Resolv
     };
     report(handle, stripe, &rows, &diagnosis, &stripe_rows, Reported { present, repaired });
     let flushed = rows.flushed;
-    let fate = fate(&rows, &diagnosis, stripe_rows.lost & present);
+    let loss_evidence = loss_evidence(&rows, &diagnosis, stripe_rows.lost & present);
     rows.recycle(handle);
     let Rebuilt { rows: all, entries, lost, .. } = stripe_rows;
     let mut all = all;
     let parities = all.split_off(entries.len());
     handle.with(|state| state.io.recycle(parities.into_iter().flatten()));
-    Resolved { rows: all, entries, lost, is_clean, flushed, fate }
+    Resolved { rows: all, entries, lost, is_clean, flushed, loss_evidence }
 }
 
-/// The fate of a stripe's lost chunks. `lost`: those on members that are there.
-fn fate(rows: &Rows, diagnosis: &Diagnosis, lost: PositionSet) -> LossFate {
+/// Whether more evidence may come of a stripe's lost chunks. `lost`: those on members that are there.
+fn loss_evidence(rows: &Rows, diagnosis: &Diagnosis, lost: PositionSet) -> LossEvidence {
     let status = |position: StripePosition| rows.evidence.rows[position].status;
     let is_silent = |position: StripePosition| !matches!(status(position), RowStatus::Missing | RowStatus::Unreadable);
     // A version with two contents stays ambiguous, whichever member returns. Where sums contradict each other, another list may decide.
     let is_ambiguous = rows.evidence.scheme.has_versions() && !(diagnosis.lost - diagnosis.erased).is_empty();
     if is_ambiguous || diagnosis.erased.iter().all(is_silent) {
-        return LossFate::Final;
+        return LossEvidence::Exhausted;
     }
-    let is_worthless = |&position: &StripePosition| match status(position) {
+    let is_discarded = |&position: &StripePosition| match status(position) {
         RowStatus::Torn => true,
         RowStatus::Sound => diagnosis.stale.contains(position),
         _ => false,
     };
-    LossFate::Open(lost.iter().filter(is_worthless).collect())
+    LossEvidence::MayReturn(lost.iter().filter(is_discarded).collect())
 }
 
 /// Reads every row whose member is there.

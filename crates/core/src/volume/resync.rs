@@ -7,7 +7,7 @@ use super::handle::VolumeHandle;
 use super::marks;
 use super::persist;
 use super::put;
-use super::repair::{self, LossFate, Resolved};
+use super::repair::{self, LossEvidence, Resolved};
 use super::rows::{self, Rows};
 use super::scheduler::WaitList;
 use super::seal::sum_and_seal;
@@ -139,10 +139,11 @@ async fn resync_stripe(handle: &VolumeHandle, stripe: StripeIndex) {
         let lost = reconciliation.lost;
         let entries = rows.evidence.rows[..data.len()].iter().map(|row| row.entry).collect();
         let flushed = rows.flushed;
-        let mut resolved = Resolved { rows: data, entries, lost, is_clean: false, flushed, fate: LossFate::Final };
+        let mut resolved =
+            Resolved { rows: data, entries, lost, is_clean: false, flushed, loss_evidence: LossEvidence::Exhausted };
         rows.recycle(handle);
         if handle.with(|state| !state.membership.is_broken) {
-            marks::lay(handle, stripe, &mut resolved).await;
+            marks::write_lost_marks(handle, stripe, &mut resolved).await;
             handle.with(|state| state.maps.note_written(stripe));
         }
         resolved.recycle(handle);
@@ -401,13 +402,13 @@ async fn read_until_alike(handle: &VolumeHandle, stripe: StripeIndex, rows: &mut
 /// forgotten by a trim, and stay so.
 fn discard_trimmed_rows(state: &VolumeState, stripe: StripeIndex, rows: &mut Rows) {
     let page = state.geometry.written_page_of(stripe);
-    let since = state.maps.written_sinces[page as usize];
+    let trim_horizon = state.maps.written_trim_horizons[page as usize];
     for row in &mut rows.evidence.rows {
         let least = match &row.list {
             Some(list) => list.iter().map(|entry| entry.version.number()).min().unwrap_or(0),
             None => row.entry.version.number(),
         };
-        if least < since {
+        if least < trim_horizon {
             *row = RowEvidence::nothing(RowStatus::Corrupt);
         }
     }

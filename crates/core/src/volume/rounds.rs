@@ -18,13 +18,13 @@ impl Rounds {
     }
 
     /// For a task that needs round `wanted`: is it over, and if not, should that task run a round?
-    pub fn take(&mut self, wanted: u64) -> RoundTurn {
+    pub fn take(&mut self, wanted: u64) -> RoundRole {
         if self.done >= wanted {
-            return RoundTurn::Over;
+            return RoundRole::Over;
         }
         match std::mem::replace(&mut self.is_running, true) {
-            true => RoundTurn::Wait,
-            false => RoundTurn::Run,
+            true => RoundRole::Wait,
+            false => RoundRole::Run,
         }
     }
 
@@ -36,7 +36,7 @@ impl Rounds {
 
 /// Whose turn it is to run a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RoundTurn {
+pub(super) enum RoundRole {
     /// No round is needed: the one requested is done.
     Over,
     /// Another task runs a round: wait for its end, and ask again.

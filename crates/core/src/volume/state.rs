@@ -147,7 +147,7 @@ impl VolumeState {
     }
 
     /// Is all of this region resynced?
-    pub fn is_decided(&self, region: RegionIndex) -> bool {
+    pub fn is_region_resynced(&self, region: RegionIndex) -> bool {
         !self.maps.unsynced.has(region) || self.is_planted(SeededBug::CleanBeforeResync)
     }
 

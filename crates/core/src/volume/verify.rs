@@ -26,8 +26,8 @@ pub(super) async fn stripe(handle: &VolumeHandle, stripe: StripeIndex) -> bool {
     }
     if !is_written {
         // A first write that the written map of a read-only volume does not know, and that is not resynced.
-        let is_begun =
-            handle.with(|state| state.maps.may_be_unmapped(stripe)) && !resync::is_unwritten(handle, stripe).await;
+        let is_begun = handle.with(|state| state.maps.may_have_unmapped_write(stripe))
+            && !resync::is_unwritten(handle, stripe).await;
         if is_begun {
             let data = handle.with(|state| state.shape().data_slots());
             report(handle, stripe, data, CorruptionKind::HalfWritten);

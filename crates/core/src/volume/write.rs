@@ -111,7 +111,7 @@ async fn write_announced(
     let needs_page = first_version.is_some_and(|version| {
         handle.with(|state| {
             let page = state.geometry.written_page_of(stripe);
-            !state.geometry.scheme.has_versions() || version.number() < state.maps.written_sinces[page as usize]
+            !state.geometry.scheme.has_versions() || version.number() < state.maps.written_trim_horizons[page as usize]
         })
     });
     match needs_page && !persist::flush(handle).await {

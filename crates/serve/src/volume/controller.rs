@@ -108,7 +108,7 @@ impl VolumeController {
             let member = MemberIndex(index);
             let (state, detail) = condition_of(state, status.stripes);
             let detail = detail.or_else(|| advice(member));
-            let may_return = superblock.members[member].left > 0 && can_return(member);
+            let may_return = superblock.members[member].departure_generation > 0 && can_return(member);
             MemberStatus { path: path.clone(), state, detail, faults, may_return }
         });
         Status {

@@ -4,7 +4,7 @@
 
 use super::ScrubFigures;
 use scrubjay_core::scrub::disk_server::ServiceModel;
-use scrubjay_core::scrub::idle::{DiskHead, DiskView, IdlePolicy, Observed, Slowdown, Stay};
+use scrubjay_core::scrub::idle::{AccessPattern, DecisionHorizon, DiskView, IdlePolicy, Observed, Slowdown};
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_trace::Periods;
 
@@ -60,15 +60,15 @@ impl Learner<'_> {
                 }
                 None => Default::default(),
             };
-            let head = if own_size.is_some() { DiskHead::There } else { DiskHead::Away };
-            let view = DiskView { now, outstanding: 0, idle_since: from, own_finished, own_service, own_size, head };
+            let access = if own_size.is_some() { AccessPattern::Sequential } else { AccessPattern::Random };
+            let view = DiskView { now, outstanding: 0, idle_since: from, own_finished, own_service, own_size, access };
             let turn = self.policy.decide(&view, &self.observed);
             if turn.not_before > now {
                 now = turn.not_before;
                 continue;
             }
             let service = self.disk.service(turn.size).max(Nanos(1));
-            let Stay { until: last, requests } = self.policy.stays(turn, &view, &self.observed);
+            let DecisionHorizon { until: last, requests } = self.policy.horizon(turn, &view, &self.observed);
             let starts = |end: Nanos| end.since(now).0.div_ceil(service.0).max(1);
             let count = requests.min(starts(last)).min(starts(until));
             // The request that the arrival collides with completes alone, because the arrival is reported before it.
@@ -78,14 +78,14 @@ impl Learner<'_> {
             self.outcome.scrub_bytes += turn.size.0 * count;
             self.outcome.used += end.min(until) - now;
             if count > collided {
-                self.completed(turn.size, view.head, service, now, count - collided);
+                self.completed(turn.size, view.access, service, now, count - collided);
             }
             if collided > 0 {
                 self.outcome.collisions += 1;
                 self.arrived(from, until);
-                let head = if count > 1 { DiskHead::There } else { view.head };
+                let access = if count > 1 { AccessPattern::Sequential } else { view.access };
                 self.observed.slowdown.add(end - until);
-                self.completed(turn.size, head, service, end - service, 1);
+                self.completed(turn.size, access, service, end - service, 1);
                 return end - until;
             }
             now = end;
@@ -95,8 +95,8 @@ impl Learner<'_> {
     }
 
     /// Reports `count` scrub requests that were served back to back, the first one from `from` on.
-    fn completed(&mut self, size: Bytes, head: DiskHead, service: Nanos, from: Nanos, count: u64) {
-        self.observed.service.add_run(size, head, service, from + service, count);
+    fn completed(&mut self, size: Bytes, access: AccessPattern, service: Nanos, from: Nanos, count: u64) {
+        self.observed.service.add_run(size, access, service, from + service, count);
         let finished = from + Nanos(service.0 * count);
         self.last_own = Some((finished, service, size));
         self.policy.learn(finished, &self.observed);

@@ -8,7 +8,7 @@
 //! idle 214 33.000                 the number of idle intervals in this bucket of a `DurationHistogram`
 //! followers 12 40.000 44.1 ...    octave, its intervals; by service time, the (weighted) number of requests that lost
 //! worst 10 10 12.5 ...            by service time: the greatest (weighted) number of requests that lost by one collision
-//! service there 3 5100000 ...     position of the head, index of the size: sixteen recent service times, in nanoseconds
+//! service there 3 5100000 ...     access pattern (away: random, there: sequential), index of the size: sixteen recent service times, in nanoseconds
 //! clock 5c1f5e0e-...              the clock that the next three lines refer to: the boot, on Linux
 //! beat 1 30.100 75.000            a period in seconds by which programs work: the evidence in nats, and of how many ends
 //! young 0.000 0.612 ...           by part of the period: intervals that ended there, and the number expected by their age
@@ -21,7 +21,7 @@
 //! it. (With a thousand, the mean so far reached 1.2 of the goal where the load had changed meanwhile; with two
 //! hundred, 1.01.)
 
-use super::{DiskHead, Observed, ServiceTimes};
+use super::{AccessPattern, Observed, ServiceTimes};
 use crate::units::{Nanos, UnixSeconds};
 use scrubjay_code::crc32c;
 use std::fmt::{self, Write};
@@ -42,20 +42,20 @@ pub const BYTES_MAX: usize = 128 << 10;
 
 /// What a run has learnt, for the next one; see the module's text.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Learnt {
+pub struct SavedObservations {
     /// The date at which it was learnt.
     pub at: UnixSeconds,
     clock: String,
-    beat: Option<Beat>,
+    periodicity: Option<Periodicity>,
     idle: Vec<(usize, f64)>,
     followers: Vec<(usize, Vec<f64>)>,
     worst: Vec<f64>,
-    services: Vec<(DiskHead, usize, Vec<u64>)>,
+    services: Vec<(AccessPattern, usize, Vec<u64>)>,
 }
 
 /// A period by which programs send requests.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Beat {
+pub struct Periodicity {
     /// The length of the period.
     pub period: Nanos,
     /// The score in nats: how much better than age alone it has predicted the ends of idle intervals.
@@ -66,31 +66,31 @@ pub struct Beat {
     pub parts: [Vec<[f64; 2]>; 2],
 }
 
-impl Learnt {
-    /// What `seen` holds, and the beat that the policy believes.
-    pub fn of(seen: &Observed, beat: Option<Beat>, at: UnixSeconds) -> Learnt {
+impl SavedObservations {
+    /// What `seen` holds, and the period that the policy believes.
+    pub fn of(seen: &Observed, periodicity: Option<Periodicity>, at: UnixSeconds) -> SavedObservations {
         let (followers, worst) = seen.workload.followers.kept();
         let (idle, services) = (seen.workload.idle.kept().collect(), seen.service.kept());
-        Learnt { at, clock: String::new(), beat, idle, followers, worst, services }
+        SavedObservations { at, clock: String::new(), periodicity, idle, followers, worst, services }
     }
 
-    /// Adds the name of the clock to which the beat refers: without one no beat is written. Up to 64 letters, digits
+    /// Adds the name of the clock to which the period refers: without one no beat is written. Up to 64 letters, digits
     /// and hyphens; another name counts as none.
-    pub fn with_clock(self, clock: &str) -> Learnt {
+    pub fn with_clock(self, clock: &str) -> SavedObservations {
         let is_name =
             clock.len() <= CLOCK_MAX && clock.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-        Learnt { clock: if is_name { clock.to_owned() } else { String::new() }, ..self }
+        SavedObservations { clock: if is_name { clock.to_owned() } else { String::new() }, ..self }
     }
 
-    /// The part that holds for the clock of this name: the beat is dropped if it refers to another.
-    pub fn by(self, clock: &str) -> Learnt {
-        let beat = self.beat.filter(|_| self.clock == clock);
-        Learnt { beat, ..self }
+    /// The part that holds for the clock of this name: the period is dropped if it refers to another.
+    pub fn by(self, clock: &str) -> SavedObservations {
+        let periodicity = self.periodicity.filter(|_| self.clock == clock);
+        SavedObservations { periodicity, ..self }
     }
 
     /// The beat, if one is known.
-    pub fn beat(&self) -> Option<&Beat> {
-        self.beat.as_ref()
+    pub fn periodicity(&self) -> Option<&Periodicity> {
+        self.periodicity.as_ref()
     }
 
     /// Is there anything to recall?
@@ -107,8 +107,8 @@ impl Learnt {
         let keep = (-age / HALF_LIFE).exp2() * (INTERVALS_MAX / all.max(INTERVALS_MAX));
         self.idle.iter().for_each(|&(bucket, count)| seen.workload.idle.recall(bucket, keep * count));
         seen.workload.followers.recall(&self.followers, &self.worst, keep);
-        for (head, step, nanos) in &self.services {
-            nanos.iter().for_each(|&nanos| seen.service.recall(*head, *step, nanos, now));
+        for (access, step, nanos) in &self.services {
+            nanos.iter().for_each(|&nanos| seen.service.recall(*access, *step, nanos, now));
         }
         seen
     }
@@ -123,11 +123,13 @@ impl Learnt {
             writeln!(text, "followers {octave}{}", joined(numbers))?;
         }
         writeln!(text, "worst{}", joined(&self.worst))?;
-        for (head, step, nanos) in &self.services {
+        for (access, step, nanos) in &self.services {
             let nanos: String = nanos.iter().map(|one| format!(" {one}")).collect();
-            writeln!(text, "service {} {step}{nanos}", name(*head))?;
+            writeln!(text, "service {} {step}{nanos}", name(*access))?;
         }
-        if let Some(Beat { period, score, ends, parts }) = self.beat.as_ref().filter(|_| !self.clock.is_empty()) {
+        if let Some(Periodicity { period, score, ends, parts }) =
+            self.periodicity.as_ref().filter(|_| !self.clock.is_empty())
+        {
             writeln!(text, "clock {}\nbeat {} {score:.3} {ends:.3}", self.clock, period.as_secs_f64())?;
             for (age, parts) in AGES.iter().zip(parts) {
                 writeln!(text, "{age}{}", joined(parts.as_flattened()))?;
@@ -137,17 +139,17 @@ impl Learnt {
     }
 }
 
-/// The names of the rows of a [`Beat`], by age of the intervals.
+/// The names of the rows of a [`Periodicity`], by age of the intervals.
 const AGES: [&str; 2] = ["young", "old"];
 
-fn name(head: DiskHead) -> &'static str {
-    match head {
-        DiskHead::Away => "away",
-        DiskHead::There => "there",
+fn name(access: AccessPattern) -> &'static str {
+    match access {
+        AccessPattern::Random => "away",
+        AccessPattern::Sequential => "there",
     }
 }
 
-impl fmt::Display for Learnt {
+impl fmt::Display for SavedObservations {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = String::new();
         self.encode(&mut text)?;
@@ -155,27 +157,27 @@ impl fmt::Display for Learnt {
     }
 }
 
-/// A text is not a valid [`Learnt`]: it is cut short, damaged, or of another version.
+/// A text is not a valid [`SavedObservations`]: it is cut short, damaged, or of another version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NotLearnt;
+pub struct ObservationsError;
 
-impl fmt::Display for NotLearnt {
+impl fmt::Display for ObservationsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("cut short, damaged, or of another version")
     }
 }
 
-impl std::error::Error for NotLearnt {}
+impl std::error::Error for ObservationsError {}
 
-impl FromStr for Learnt {
-    type Err = NotLearnt;
+impl FromStr for SavedObservations {
+    type Err = ObservationsError;
 
-    fn from_str(text: &str) -> Result<Learnt, NotLearnt> {
-        parse(text).ok_or(NotLearnt)
+    fn from_str(text: &str) -> Result<SavedObservations, ObservationsError> {
+        parse(text).ok_or(ObservationsError)
     }
 }
 
-fn parse(text: &str) -> Option<Learnt> {
+fn parse(text: &str) -> Option<SavedObservations> {
     let body_end = text.trim_end_matches('\n').rfind('\n')? + 1;
     let (body, last) = text.split_at(body_end);
     let is_whole = text.len() <= BYTES_MAX && last.trim_end() == format!("checksum {:08x}", crc32c(body.as_bytes()));
@@ -183,7 +185,10 @@ fn parse(text: &str) -> Option<Learnt> {
     if !is_whole || lines.next() != Some(MAGIC) {
         return None;
     }
-    let mut learnt = Learnt { at: UnixSeconds(lines.next()?.strip_prefix("at ")?.parse().ok()?), ..Learnt::default() };
+    let mut learnt = SavedObservations {
+        at: UnixSeconds(lines.next()?.strip_prefix("at ")?.parse().ok()?),
+        ..SavedObservations::default()
+    };
     for line in lines {
         let mut words = line.split(' ');
         match words.next()? {
@@ -195,26 +200,26 @@ fn parse(text: &str) -> Option<Learnt> {
             "followers" => learnt.followers.push((words.next()?.parse().ok()?, numbers(words)?)),
             "worst" => learnt.worst = numbers(words)?,
             "service" => {
-                let head = match words.next()? {
-                    "away" => DiskHead::Away,
-                    "there" => DiskHead::There,
+                let access = match words.next()? {
+                    "away" => AccessPattern::Random,
+                    "there" => AccessPattern::Sequential,
                     _ => return None,
                 };
                 let step = words.next()?.parse().ok()?;
                 let nanos: Option<Vec<u64>> = words.map(|word| word.parse().ok()).collect();
-                learnt.services.push((head, step, nanos?));
+                learnt.services.push((access, step, nanos?));
             }
             "clock" => learnt = learnt.with_clock(words.next()?),
             "beat" => {
                 let [period, score, ends] = *numbers(words)? else { return None };
                 let period = Nanos::from_secs_f64(period);
-                learnt.beat = Some(Beat { period, score, ends, ..Beat::default() });
+                learnt.periodicity = Some(Periodicity { period, score, ends, ..Periodicity::default() });
             }
             age => {
                 let row = AGES.iter().position(|one| *one == age)?;
                 let numbers = numbers(words)?;
                 let (parts, []) = numbers.as_chunks::<2>() else { return None };
-                learnt.beat.as_mut()?.parts[row] = parts.to_vec();
+                learnt.periodicity.as_mut()?.parts[row] = parts.to_vec();
             }
         }
     }
@@ -244,8 +249,8 @@ mod tests {
             }
             let (size, at) = ([Bytes::kib(64), Bytes::kib(512)][round as usize % 2], Nanos::from_millis(round));
             let service = ms(rng.exponential(1.0) + size.as_mib_f64() * 10.0);
-            seen.service.add(size, DiskHead::There, service, at);
-            seen.service.add(size, DiskHead::Away, service + ms(8.0), at);
+            seen.service.add(size, AccessPattern::Sequential, service, at);
+            seen.service.add(size, AccessPattern::Random, service + ms(8.0), at);
         }
         seen
     }
@@ -253,10 +258,10 @@ mod tests {
     #[test]
     fn recalled_observations_are_like_the_original_and_fade() {
         let (seen, at) = (seen(), UnixSeconds(1_763_722_222));
-        let learnt = Learnt::of(&seen, None, at);
+        let learnt = SavedObservations::of(&seen, None, at);
         let text = learnt.to_string();
         assert!(text.len() < BYTES_MAX / 4, "{}", text.len());
-        let read: Learnt = text.parse().unwrap();
+        let read: SavedObservations = text.parse().unwrap();
         assert_eq!(read.to_string(), text);
         let now = Nanos::from_secs(5);
         let recalled = read.recalled(now, at, None);
@@ -273,10 +278,11 @@ mod tests {
         let queue_factor = |seen: &Observed| seen.workload.followers.queue_factor(0.3, 0.064);
         let (before, after) = (queue_factor(&seen), queue_factor(&recalled));
         assert!(before > 1.5 && (after / before - 1.0).abs() < 0.2, "few ends are recalled: {before} and {after}");
-        for (size, head) in
-            [64, 512, 1024].into_iter().flat_map(|kib| [DiskHead::Away, DiskHead::There].map(|h| (kib, h)))
+        for (size, access) in [64, 512, 1024]
+            .into_iter()
+            .flat_map(|kib| [AccessPattern::Random, AccessPattern::Sequential].map(|h| (kib, h)))
         {
-            let of = |seen: &Observed| seen.service.of(Bytes::kib(size), head);
+            let of = |seen: &Observed| seen.service.of(Bytes::kib(size), access);
             let (before, after) = (of(&seen), of(&recalled));
             assert!(
                 (before.mean / after.mean - 1.0).abs() < 0.1
@@ -291,18 +297,19 @@ mod tests {
     #[test]
     fn a_period_is_saved_with_its_clock_and_dropped_on_another() {
         let parts = [vec![[3.0, 0.5], [0.0, 0.25]], vec![[1.0, 0.125], [2.0, 4.0]]];
-        let beat = Beat { period: Nanos::from_secs(30), score: 31.5, ends: 75.0, parts };
-        let learnt = Learnt::of(&seen(), Some(beat.clone()), UnixSeconds(1)).with_clock("5c1f-0e");
-        let read: Learnt = learnt.to_string().parse().unwrap();
-        assert_eq!(read.clone().by("5c1f-0e").beat(), Some(&beat));
-        assert_eq!(read.clone().by("another").beat(), None);
-        assert_eq!(read.by("").beat(), None);
+        let periodicity = Periodicity { period: Nanos::from_secs(30), score: 31.5, ends: 75.0, parts };
+        let learnt = SavedObservations::of(&seen(), Some(periodicity.clone()), UnixSeconds(1)).with_clock("5c1f-0e");
+        let read: SavedObservations = learnt.to_string().parse().unwrap();
+        assert_eq!(read.clone().by("5c1f-0e").periodicity(), Some(&periodicity));
+        assert_eq!(read.clone().by("another").periodicity(), None);
+        assert_eq!(read.by("").periodicity(), None);
         for clock in ["", "two words", "a\nb"] {
-            let read: Learnt = learnt.clone().with_clock(clock).to_string().parse().unwrap();
-            assert_eq!(read.by(clock).beat(), None, "{clock:?}");
+            let read: SavedObservations = learnt.clone().with_clock(clock).to_string().parse().unwrap();
+            assert_eq!(read.by(clock).periodicity(), None, "{clock:?}");
         }
         let text = learnt.to_string();
-        let sealed = |body: &str| format!("{body}checksum {:08x}\n", crc32c(body.as_bytes())).parse::<Learnt>();
+        let sealed =
+            |body: &str| format!("{body}checksum {:08x}\n", crc32c(body.as_bytes())).parse::<SavedObservations>();
         let body = &text[..text.rfind("checksum").unwrap()];
         assert!(sealed(body).is_ok());
         for (original, damaged) in
@@ -314,17 +321,18 @@ mod tests {
 
     #[test]
     fn a_damaged_text_is_refused() {
-        let text = Learnt::of(&seen(), None, UnixSeconds(1)).to_string();
-        let sealed = |body: &str| format!("{body}checksum {:08x}\n", crc32c(body.as_bytes())).parse::<Learnt>();
+        let text = SavedObservations::of(&seen(), None, UnixSeconds(1)).to_string();
+        let sealed =
+            |body: &str| format!("{body}checksum {:08x}\n", crc32c(body.as_bytes())).parse::<SavedObservations>();
         let body = &text[..text.rfind("checksum").unwrap()];
         assert!(sealed(body).is_ok());
-        assert_eq!(text.replacen("idle", "idlf", 1).parse::<Learnt>(), Err(NotLearnt));
+        assert_eq!(text.replacen("idle", "idlf", 1).parse::<SavedObservations>(), Err(ObservationsError));
         for (original, damaged) in
             [("idle ", "idle -1 "), ("idle ", "idle 3 nan\nidle "), ("there", "where"), ("at 1", "at x")]
         {
             assert!(sealed(&body.replacen(original, damaged, 1)).is_err(), "{damaged}");
         }
-        assert!(["", "checksum 00000000", MAGIC].iter().all(|text| text.parse::<Learnt>().is_err()));
+        assert!(["", "checksum 00000000", MAGIC].iter().all(|text| text.parse::<SavedObservations>().is_err()));
         // Indices that do not exist are ignored.
         let odd =
             format!("{MAGIC}\nat 5\nidle 99999 5\nfollowers 99 1\nworst 1\nservice there 99 5 5\nservice away 0\n");

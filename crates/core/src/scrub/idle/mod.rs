@@ -27,15 +27,15 @@ pub use budget::{Budget, Goal, GoalForm};
 pub use fixed_delay::FixedDelay;
 pub use followers::Followers;
 pub use idle_class::IdleClass;
-pub use learnt::{BYTES_MAX as LEARNT_BYTES_MAX, Beat, Learnt, NotLearnt};
+pub use learnt::{BYTES_MAX as LEARNT_BYTES_MAX, ObservationsError, Periodicity, SavedObservations};
 pub use observed::{Observed, ObservedWorkload};
 pub use parameters::{Parameter, ParameterRange, ParameterRow, ParameterValue, PolicyParameters};
 pub use pattern::{IdlePattern, IntervalAdapter, IntervalPolicy, RequestGrowth};
 pub use predicted::{Cutoff, Predicted};
 pub use prediction::{Method, Prediction};
-pub use service::{DiskHead, ServiceTimes};
+pub use service::{AccessPattern, ServiceTimes};
 pub use slowdown::Slowdown;
-pub use table::{MadePolicy, POLICIES, PolicyConfig, PolicyKind, Regard};
+pub use table::{MadePolicy, POLICIES, Pacing, PolicyConfig, PolicyKind};
 pub use waiting::Waiting;
 
 use crate::units::{Bytes, Nanos};
@@ -59,8 +59,8 @@ pub struct DiskView {
     pub own_service: Nanos,
     /// The size of the last scrub request of this idle interval; `None` before the first.
     pub own_size: Option<Bytes>,
-    /// Where the head is for the next scrub request.
-    pub head: DiskHead,
+    /// Whether the next scrub request has to be positioned for.
+    pub access: AccessPattern,
 }
 
 impl DiskView {
@@ -83,9 +83,10 @@ pub struct Decision {
     pub size: Bytes,
 }
 
-/// How long a policy would decide the same.
+/// Until when, and for how many requests, a policy decides the same if no foreground request arrives. The simulator skips
+/// ahead by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stay {
+pub struct DecisionHorizon {
     /// The time from which the decision may be another one.
     pub until: Nanos,
     /// The number of requests, 1 or more, after which it may be another one, because the policy may learn from them.
@@ -150,11 +151,11 @@ pub trait IdlePolicy: fmt::Debug + Send {
     /// May a request start now? Pure: the same view and the same observations give the same decision.
     fn decide(&self, view: &DiskView, seen: &Observed) -> Decision;
 
-    /// `decision` lets a request start now. How long will the policy decide the same, if each request is sent when the
-    /// one before has ended, and no foreground request arrives? The simulator skips that time.
-    fn stays(&self, decision: Decision, view: &DiskView, seen: &Observed) -> Stay {
+    /// `decision` lets a request start now. For how long will the policy decide the same, if each request is sent
+    /// when the one before has ended, and no foreground request arrives?
+    fn horizon(&self, decision: Decision, view: &DiskView, seen: &Observed) -> DecisionHorizon {
         let _ = (decision, view, seen);
-        Stay { until: Nanos::MAX, requests: 1 }
+        DecisionHorizon { until: Nanos::MAX, requests: 1 }
     }
 
     /// Why [`IdlePolicy::decide`] does not let a request start now.
@@ -180,12 +181,12 @@ pub trait IdlePolicy: fmt::Debug + Send {
     fn size_max(&self) -> Bytes;
 
     /// The period by which other programs work, if one is believed. It is all that a policy knows and [`Observed`] does not hold.
-    fn beat(&self) -> Option<Beat> {
+    fn periodicity(&self) -> Option<Periodicity> {
         None
     }
 
     /// Starts with the period of an earlier run, on the same clock.
-    fn recall(&mut self, beat: &Beat) {
-        let _ = beat;
+    fn recall(&mut self, periodicity: &Periodicity) {
+        let _ = periodicity;
     }
 }

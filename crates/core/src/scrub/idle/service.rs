@@ -47,14 +47,13 @@ const PRIOR: ServiceLine = ServiceLine {
 /// guess that errs on the side of smaller requests.
 const UNTRIED_MARGIN: f64 = 1.25;
 
-/// Where a disk's head is when a scrub request is sent.
+/// Whether a scrub request has to be positioned for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DiskHead {
-    /// Elsewhere: the foreground was at the disk since the last scrub request, or that ended elsewhere. The request
-    /// pays for a seek.
-    Away,
-    /// Where the request begins, as far as is known.
-    There,
+pub enum AccessPattern {
+    /// The foreground was at the disk since the last scrub request, or that one ended elsewhere: the request pays for a seek.
+    Random,
+    /// The last scrub request ended where it begins, and nothing came between, as far as is known.
+    Sequential,
 }
 
 /// The estimated service time of a request of one size, in seconds.
@@ -116,12 +115,12 @@ impl ServiceEstimate {
     }
 }
 
-/// The service times of the scrub's requests, by size and by where the head is.
+/// The service times of the scrub's requests, by size and access pattern.
 #[derive(Clone, Debug, Default)]
 pub struct ServiceTimes {
     away: [CompletionWindow; SIZES.len()],
     there: [CompletionWindow; SIZES.len()],
-    /// By [`DiskHead`] and size: what [`ServiceTimes::of`] returns, except `held_max`.
+    /// By [`AccessPattern`] and size: what [`ServiceTimes::of`] returns, except `held_max`.
     estimates: [[ServiceEstimate; SIZES.len()]; 2],
     strays: Strays,
     /// Until when `estimates` hold if nothing is added.
@@ -260,7 +259,7 @@ impl ServiceTimes {
     }
 
     /// Adds one clean completion at `at`. It counts for the nearest size, in proportion.
-    pub fn add(&mut self, size: Bytes, head: DiskHead, service: Nanos, at: Nanos) {
+    pub fn add(&mut self, size: Bytes, access: AccessPattern, service: Nanos, at: Nanos) {
         self.latest = self.latest.max(at);
         if size.0 * 4 < SIZE_MIN.0 * 3 {
             return; // the rest of a gap before something already verified: no size that a policy chooses
@@ -270,11 +269,11 @@ impl ServiceTimes {
         let nearest = SIZES.iter().rposition(|step| size.0 * 4 >= step.0 * 3).unwrap_or(0);
         let scaled = u128::from(service.0.min(SERVICE_MAX.0)) * u128::from(SIZES[nearest].0) / u128::from(size.0);
         let scaled = (scaled as u64).max(SERVICE_MIN.0);
-        let usual = self.of(SIZES[nearest], head);
-        if self.is_known(SIZES[nearest], head) && scaled as f64 / 1e9 > STRAY * usual.usual_high {
+        let usual = self.of(SIZES[nearest], access);
+        if self.is_known(SIZES[nearest], access) && scaled as f64 / 1e9 > STRAY * usual.usual_high {
             self.strays.add(self.completions, scaled as f64 / 1e9 - usual.mean);
         }
-        self.windows(head)[nearest].add(scaled, at);
+        self.windows(access)[nearest].add(scaled, at);
         self.estimate();
     }
 
@@ -284,10 +283,10 @@ impl ServiceTimes {
         self.estimates_until = fresh.map(|window| window.latest.saturating_add(STALE)).min().unwrap_or(Nanos::MAX);
     }
 
-    fn windows(&mut self, head: DiskHead) -> &mut [CompletionWindow; SIZES.len()] {
-        match head {
-            DiskHead::Away => &mut self.away,
-            DiskHead::There => &mut self.there,
+    fn windows(&mut self, access: AccessPattern) -> &mut [CompletionWindow; SIZES.len()] {
+        match access {
+            AccessPattern::Random => &mut self.away,
+            AccessPattern::Sequential => &mut self.there,
         }
     }
 
@@ -299,7 +298,7 @@ impl ServiceTimes {
         let line = match (is_all_known, is_any(&there), is_any(&away)) {
             (true, ..) | (_, false, false) => PRIOR,
             (_, true, _) => line(&there),
-            // No completion with the head there is known: it is assumed to need no positioning, and a trial corrects that.
+            // No sequential completion is known: it is assumed to need no positioning, and a trial corrects that.
             (_, false, true) => ServiceLine { positioning: 0.0, ..line(&away) },
         };
         let usual: [ServiceEstimate; SIZES.len()] =
@@ -312,9 +311,9 @@ impl ServiceTimes {
     }
 
     /// Adds `count` clean completions of one size that took `service` each, back to back; the earliest ended at `at`.
-    pub fn add_run(&mut self, size: Bytes, head: DiskHead, service: Nanos, mut at: Nanos, count: u64) {
+    pub fn add_run(&mut self, size: Bytes, access: AccessPattern, service: Nanos, mut at: Nanos, count: u64) {
         for remaining in (1..=count).rev() {
-            let window = step_of(size).map(|step| &mut self.windows(head)[step]);
+            let window = step_of(size).map(|step| &mut self.windows(access)[step]);
             if let Some(window) = window.filter(|window| window.is_uniform(service.0, at)) {
                 at += Nanos(service.0 * (remaining - 1));
                 window.latest = at;
@@ -326,24 +325,24 @@ impl ServiceTimes {
                 }
                 return;
             }
-            self.add(size, head, service, at);
+            self.add(size, access, service, at);
             at += service;
         }
     }
 
-    /// For each size that is known, by where the head is, [`KEPT`] quantiles of its recent service times, in nanoseconds.
-    pub(super) fn kept(&self) -> Vec<(DiskHead, usize, Vec<u64>)> {
-        let sides = [(DiskHead::Away, &self.away), (DiskHead::There, &self.there)];
-        let windows = sides.into_iter().flat_map(|(head, windows)| (0..).zip(windows).map(move |one| (head, one)));
+    /// For each size that is known, by access pattern, [`KEPT`] quantiles of its recent service times, in nanoseconds.
+    pub(super) fn kept(&self) -> Vec<(AccessPattern, usize, Vec<u64>)> {
+        let sides = [(AccessPattern::Random, &self.away), (AccessPattern::Sequential, &self.there)];
+        let windows = sides.into_iter().flat_map(|(access, windows)| (0..).zip(windows).map(move |one| (access, one)));
         let known = windows.filter(|(_, (_, window))| self.fresh(window).is_some());
         let quantiles =
             |sorted: &[u64]| (0..KEPT).map(|place| sorted[(2 * place + 1) * sorted.len() / (2 * KEPT)]).collect();
-        known.map(|(head, (step, window))| (head, step, quantiles(&window.sorted))).collect()
+        known.map(|(access, (step, window))| (access, step, quantiles(&window.sorted))).collect()
     }
 
     /// Adds a service time that an earlier run kept, as if it was completed at `now`. A `step` that does not exist is ignored.
-    pub(super) fn recall(&mut self, head: DiskHead, step: usize, nanos: u64, now: Nanos) {
-        let Some(window) = self.windows(head).get_mut(step) else { return };
+    pub(super) fn recall(&mut self, access: AccessPattern, step: usize, nanos: u64, now: Nanos) {
+        let Some(window) = self.windows(access).get_mut(step) else { return };
         window.add(nanos.clamp(SERVICE_MIN.0, SERVICE_MAX.0), now);
         self.latest = self.latest.max(now);
         self.completions += 1;
@@ -367,14 +366,14 @@ impl ServiceTimes {
 
     /// The share of the requests of `size` that delay arrivals by more than `max` seconds, and by how many seconds
     /// more: from the completions of this size, or from the strays of any size, whichever is worse.
-    pub(super) fn over(&self, size: Bytes, head: DiskHead, max: f64) -> ServiceCase {
+    pub(super) fn over(&self, size: Bytes, access: AccessPattern, max: f64) -> ServiceCase {
         if self.held_max.is_some_and(|held| held <= max) {
             return ServiceCase::default();
         }
-        let windows = if head == DiskHead::Away { &self.away } else { &self.there };
+        let windows = if access == AccessPattern::Random { &self.away } else { &self.there };
         let window = step_of(size).map(|step| &windows[step]).filter(|window| self.fresh(window).is_some());
         let of_size = window.map_or(ServiceCase::default(), |window| window.over(max));
-        let strays = self.strays.over(max - self.of(size, head).mean, self.completions);
+        let strays = self.strays.over(max - self.of(size, access).mean, self.completions);
         if strays.share * strays.service > of_size.share * of_size.service { strays } else { of_size }
     }
 
@@ -384,36 +383,36 @@ impl ServiceTimes {
     }
 
     /// Was this size tried recently, and often enough?
-    pub(super) fn is_known(&self, size: Bytes, head: DiskHead) -> bool {
-        let windows = if head == DiskHead::Away { &self.away } else { &self.there };
+    pub(super) fn is_known(&self, size: Bytes, access: AccessPattern) -> bool {
+        let windows = if access == AccessPattern::Random { &self.away } else { &self.there };
         step_of(size).is_some_and(|step| self.fresh(&windows[step]).is_some())
     }
 
     /// The next larger size, if it was not tried recently, or then delayed arrivals by more than `max` seconds.
-    pub(super) fn unknown_larger(&self, size: Bytes, head: DiskHead, max: f64) -> Option<Bytes> {
+    pub(super) fn unknown_larger(&self, size: Bytes, access: AccessPattern, max: f64) -> Option<Bytes> {
         let &larger = SIZES.iter().find(|&&step| step > size)?;
-        let service = self.of(larger, head);
-        (!self.is_known(larger, head) || service.held(service.usual_high) > max).then_some(larger)
+        let service = self.of(larger, access);
+        (!self.is_known(larger, access) || service.held(service.usual_high) > max).then_some(larger)
     }
 
     /// The mean service time, in seconds, of a request of `size` that follows another: measured, or from the line
     /// through the sizes measured.
     pub fn mean(&self, size: Bytes) -> f64 {
-        self.of(size, DiskHead::There).mean
+        self.of(size, AccessPattern::Sequential).mean
     }
 
     /// The estimate for a request of `size`.
-    pub(super) fn of(&self, size: Bytes, head: DiskHead) -> ServiceEstimate {
+    pub(super) fn of(&self, size: Bytes, access: AccessPattern) -> ServiceEstimate {
         let estimate = match step_of(size) {
-            Some(step) if self.completions > 0 => self.estimates[head as usize][step],
+            Some(step) if self.completions > 0 => self.estimates[access as usize][step],
             _ => line(&self.there.each_ref().map(|window| self.fresh(window))).guess(size),
         };
         ServiceEstimate { held_max: self.held_max, ..estimate }
     }
 
     /// A cautious upper value of the service time of a request of `size`, in seconds.
-    pub(super) fn high(&self, size: Bytes, head: DiskHead) -> f64 {
-        self.of(size, head).high
+    pub(super) fn high(&self, size: Bytes, access: AccessPattern) -> f64 {
+        self.of(size, access).high
     }
 
     /// The estimate from a window, unless its completions are too old.
@@ -457,7 +456,7 @@ mod tests {
         let mut times = ServiceTimes::default();
         completions
             .iter()
-            .for_each(|&(size, micros)| times.add(size, DiskHead::There, Nanos(micros * 1000), Nanos::ZERO));
+            .for_each(|&(size, micros)| times.add(size, AccessPattern::Sequential, Nanos(micros * 1000), Nanos::ZERO));
         times
     }
 
@@ -467,7 +466,7 @@ mod tests {
         let (small, large) = ((Bytes::kib(64), micros(Bytes::kib(64))), (Bytes::mib(1), micros(Bytes::mib(1))));
         let times = seen(&[small, small, large, large]);
         assert!((times.mean(Bytes::mib(4)) - PRIOR.at(Bytes::mib(4))).abs() < 1e-4);
-        assert!(times.high(Bytes::mib(4), DiskHead::There) > times.mean(Bytes::mib(4)));
+        assert!(times.high(Bytes::mib(4), AccessPattern::Sequential) > times.mean(Bytes::mib(4)));
     }
 
     #[test]
@@ -476,15 +475,15 @@ mod tests {
         for size in SIZES {
             assert!((times.mean(size) / PRIOR.at(size) / 2.0 - 1.0).abs() < 1e-3, "twice as slow at {size}");
         }
-        assert!(times.high(Bytes::mib(1), DiskHead::There) > 1.2 * times.mean(Bytes::mib(1)), "a guess");
+        assert!(times.high(Bytes::mib(1), AccessPattern::Sequential) > 1.2 * times.mean(Bytes::mib(1)), "a guess");
     }
 
     #[test]
     fn a_single_service_time_with_a_spin_up_does_not_count() {
         let mut times = seen(&[(Bytes::kib(64), 8_000_000)]);
-        assert!(times.high(Bytes::kib(64), DiskHead::There) < 0.01, "one completion says nothing");
-        times.add(Bytes::kib(64), DiskHead::There, Nanos::from_millis(5), Nanos::ZERO);
-        assert!((times.high(Bytes::kib(64), DiskHead::There) - 0.005).abs() < 1e-9);
+        assert!(times.high(Bytes::kib(64), AccessPattern::Sequential) < 0.01, "one completion says nothing");
+        times.add(Bytes::kib(64), AccessPattern::Sequential, Nanos::from_millis(5), Nanos::ZERO);
+        assert!((times.high(Bytes::kib(64), AccessPattern::Sequential) - 0.005).abs() < 1e-9);
     }
 
     #[test]
@@ -493,25 +492,25 @@ mod tests {
         (0..1000).for_each(|i| {
             times.add(
                 Bytes::mib(1),
-                DiskHead::There,
+                AccessPattern::Sequential,
                 Nanos::from_millis(if i % 35 == 0 { 20 } else { 12 }),
                 Nanos::ZERO,
             )
         });
-        assert!((times.high(Bytes::mib(1), DiskHead::There) - 0.020).abs() < 1e-9, "one in 35");
-        (0..200).for_each(|_| times.add(Bytes::mib(1), DiskHead::There, Nanos::from_millis(12), Nanos::ZERO));
-        assert!((times.high(Bytes::mib(1), DiskHead::There) - 0.012).abs() < 1e-9, "until it is long ago");
+        assert!((times.high(Bytes::mib(1), AccessPattern::Sequential) - 0.020).abs() < 1e-9, "one in 35");
+        (0..200).for_each(|_| times.add(Bytes::mib(1), AccessPattern::Sequential, Nanos::from_millis(12), Nanos::ZERO));
+        assert!((times.high(Bytes::mib(1), AccessPattern::Sequential) - 0.012).abs() < 1e-9, "until it is long ago");
     }
 
     #[test]
     fn a_size_that_was_slow_long_ago_is_given_another_chance() {
         let mut times =
             seen(&[(Bytes::kib(64), 4000), (Bytes::kib(64), 4000), (Bytes::mib(4), 900_000), (Bytes::mib(4), 900_000)]);
-        assert!(times.high(Bytes::mib(4), DiskHead::There) > 0.8);
-        times.add(Bytes::kib(64), DiskHead::There, Nanos::from_millis(4), Nanos::from_secs(601));
-        times.add(Bytes::kib(64), DiskHead::There, Nanos::from_millis(4), Nanos::from_secs(602));
+        assert!(times.high(Bytes::mib(4), AccessPattern::Sequential) > 0.8);
+        times.add(Bytes::kib(64), AccessPattern::Sequential, Nanos::from_millis(4), Nanos::from_secs(601));
+        times.add(Bytes::kib(64), AccessPattern::Sequential, Nanos::from_millis(4), Nanos::from_secs(602));
         assert!(
-            times.high(Bytes::mib(4), DiskHead::There) < 0.4,
+            times.high(Bytes::mib(4), AccessPattern::Sequential) < 0.4,
             "by the line: 64 times as long as 64 KiB, and a quarter more"
         );
     }
@@ -520,21 +519,26 @@ mod tests {
     fn a_request_with_the_head_away_pays_for_the_same_seek_at_any_size() {
         let mut times =
             seen(&[(Bytes::kib(64), 1000), (Bytes::kib(64), 1000), (Bytes::mib(4), 40_000), (Bytes::mib(4), 40_000)]);
-        (0..2).for_each(|_| times.add(Bytes::kib(64), DiskHead::Away, Nanos::from_millis(9), Nanos::ZERO));
+        (0..2).for_each(|_| times.add(Bytes::kib(64), AccessPattern::Random, Nanos::from_millis(9), Nanos::ZERO));
         assert!(
-            (times.of(Bytes::mib(4), DiskHead::Away).mean - 0.048).abs() < 1e-6
+            (times.of(Bytes::mib(4), AccessPattern::Random).mean - 0.048).abs() < 1e-6
                 && (times.mean(Bytes::mib(4)) - 0.040).abs() < 1e-9
         );
-        assert!((times.high(Bytes::mib(4), DiskHead::Away) - 0.048).abs() < 1e-6);
+        assert!((times.high(Bytes::mib(4), AccessPattern::Random) - 0.048).abs() < 1e-6);
     }
 
     #[test]
     fn stray_long_times_keep_their_weight() {
         let mut times = ServiceTimes::default();
         (0..128).for_each(|i| {
-            times.add(SIZE_MIN, DiskHead::There, Nanos::from_millis(if i == 64 { 100 } else { 5 }), Nanos::ZERO)
+            times.add(
+                SIZE_MIN,
+                AccessPattern::Sequential,
+                Nanos::from_millis(if i == 64 { 100 } else { 5 }),
+                Nanos::ZERO,
+            )
         });
-        let ServiceEstimate { mean, cases, .. } = times.of(SIZE_MIN, DiskHead::There);
+        let ServiceEstimate { mean, cases, .. } = times.of(SIZE_MIN, AccessPattern::Sequential);
         let moment = |power: i32| cases.iter().map(|case| case.share * case.service.powi(power)).sum::<f64>();
         assert!((mean - 0.005).abs() < 1e-9, "what most take");
         assert!((moment(1) - (127.0 * 0.005 + 0.1) / 128.0).abs() < 1e-9);

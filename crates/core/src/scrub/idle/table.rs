@@ -18,22 +18,22 @@ pub struct PolicyKind {
     pub uses: &'static [Parameter],
     /// The size of a request, or of the first one, if none is given.
     pub request: Bytes,
-    /// How it treats the foreground.
-    pub regard: Regard,
+    /// What its pace depends on.
+    pub pacing: Pacing,
     /// Is it offered for scrubs of real disks? The others are for study only.
     pub is_offered: bool,
     make: Make,
 }
 
-/// How a policy treats the foreground.
+/// What the pace of a policy depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Regard {
+pub enum Pacing {
     /// It sends while the foreground is idle, so it must detect it.
-    Idleness,
+    IdleTime,
     /// It pauses after each request, whatever the foreground does.
-    Pauses,
-    /// It ignores the foreground.
-    None,
+    FixedPause,
+    /// Nothing: it sends at full speed.
+    Unthrottled,
 }
 
 #[derive(Clone, Copy)]
@@ -73,7 +73,7 @@ pub const POLICIES: &[PolicyKind] = &[
         name: "delay",
         about: "Pause after each request, whether the disk is in use or not",
         uses: &[Parameter::Delay, Parameter::Request],
-        regard: Regard::Pauses,
+        pacing: Pacing::FixedPause,
         make: Make::EachRequest(|with| Box::new(FixedDelay { delay: with.delay, size: first_size(with) })),
         ..OFFERED
     },
@@ -81,7 +81,7 @@ pub const POLICIES: &[PolicyKind] = &[
         name: "none",
         about: "Full speed, whether the disk is in use or not",
         uses: &[Parameter::Request],
-        regard: Regard::None,
+        pacing: Pacing::Unthrottled,
         make: Make::EachRequest(|with| Box::new(BackToBack { size: first_size(with) })),
         ..OFFERED
     },
@@ -150,7 +150,7 @@ const STUDIED: PolicyKind = PolicyKind {
     about: "",
     uses: &[],
     request: Bytes::mib(1),
-    regard: Regard::Idleness,
+    pacing: Pacing::IdleTime,
     is_offered: false,
     make: Make::Interval(|_| Box::new(IdleClass)),
 };

@@ -27,7 +27,7 @@ impl IntervalPolicy for Waiting {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scrub::idle::DiskHead;
+    use crate::scrub::idle::AccessPattern;
     use crate::scrub::idle::{DiskView, IdlePolicy, IntervalAdapter, Observed};
 
     fn view(now: u64, outstanding: u64, idle_since: u64) -> DiskView {
@@ -40,7 +40,7 @@ mod tests {
             own_finished,
             own_service,
             own_size: None,
-            head: DiskHead::Away,
+            access: AccessPattern::Random,
         }
     }
 

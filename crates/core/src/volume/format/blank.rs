@@ -31,7 +31,7 @@ pub fn superblock(geometry: Geometry, array: Uuid, name: &str, created: UnixSeco
 
 /// The record of a new member.
 fn record(uuid: Uuid) -> MemberRecord {
-    MemberRecord { uuid, term: 0, state: MemberState::Active, faults: 0, left: 0 }
+    MemberRecord { uuid, term: 0, state: MemberState::Active, faults: 0, departure_generation: 0 }
 }
 
 /// The maps of each member of a new volume, by offset, in the order in which they lie: no region is dirty, no stripe written.
@@ -95,7 +95,7 @@ mod tests {
         assert_eq!(end, geometry.written_offset + geometry.written_pages * 2 * WRITTEN_PAGE_BYTES);
         assert_eq!(map, {
             let ones = vec![1; geometry.written_pages as usize];
-            WrittenMap { stripes: Bits::zeros(geometry.stripes), generations: ones.clone(), sinces: ones }
+            WrittenMap { stripes: Bits::zeros(geometry.stripes), generations: ones.clone(), trim_horizons: ones }
         });
         let copies: Vec<_> = member(&first, MemberIndex(2), geometry.member_bytes).skip(maps(&first).count()).collect();
         assert_eq!(newest(copies.iter().map(|(_, copy)| &copy[..])), Ok(first.of_member(MemberIndex(2))));

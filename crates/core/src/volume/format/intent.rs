@@ -123,7 +123,7 @@ impl Union {
 }
 
 fn head(kind: IntentBit, array: Uuid, index: u64) -> PageHead {
-    PageHead { magic: kind.magic(), array: array.id(), index: index as u32, generation: 0, since: 0 }
+    PageHead { magic: kind.magic(), array: array.id(), index: index as u32, generation: 0, trim_horizon: 0 }
 }
 
 #[cfg(test)]

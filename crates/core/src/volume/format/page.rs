@@ -21,8 +21,9 @@ pub struct PageHead {
     pub index: u32,
     /// Version of the page; zero for intents.
     pub generation: u64,
-    /// Of the written map: a row with a smaller version, in a stripe that the page calls unwritten, was trimmed. Else zero.
-    pub since: u64,
+    /// Of the written map, else zero: a lower bound for versions. In a stripe that the page calls unwritten, a row with a
+    /// smaller version is the remains of a trim; any other is a first write that the map has not recorded yet.
+    pub trim_horizon: u64,
 }
 
 /// Why a block is not the page that should be there.
@@ -50,7 +51,7 @@ impl PageHead {
         to.u32(self.index);
         to.u64(self.array);
         to.u64(self.generation);
-        to.u64(self.since);
+        to.u64(self.trim_horizon);
         fill(&mut page[PAGE_HEAD_BYTES as usize..]);
         let sum = checksum(&page);
         page[SUM_AT..SUM_AT + 4].copy_from_slice(&sum.to_le_bytes());
@@ -65,13 +66,14 @@ impl PageHead {
         }
         let (head, bits) = page.split_at(PAGE_HEAD_BYTES as usize);
         let mut from = FieldReader::new(&head[self.magic.len()..]);
-        let (sum, index, array, generation, since) = (from.u32(), from.u32(), from.u64(), from.u64(), from.u64());
+        let (sum, index, array, generation, trim_horizon) =
+            (from.u32(), from.u32(), from.u64(), from.u64(), from.u64());
         match () {
             () if sum != checksum(page) => Err(PageError::Damaged),
             () if array != self.array => Err(PageError::Array),
             () if index != self.index => Err(PageError::Index),
-            () if generation.max(since) >= NUMBER_END => Err(PageError::Number),
-            () => Ok((generation, since, bits)),
+            () if generation.max(trim_horizon) >= NUMBER_END => Err(PageError::Number),
+            () => Ok((generation, trim_horizon, bits)),
         }
     }
 }

@@ -53,7 +53,7 @@ impl Superblock {
         if theirs.own().state != MemberState::Active {
             return Err(ReturnRefusal::Incomplete);
         }
-        if record.left == 0 || theirs.generation < record.left {
+        if record.departure_generation == 0 || theirs.generation < record.departure_generation {
             return Err(ReturnRefusal::Older);
         }
         let last = theirs.starts[theirs.starts.len() - 1];

@@ -22,8 +22,8 @@ pub struct WrittenPage<'a> {
     pub index: u64,
     /// Version of the page; it decides in which place the page lies ([`Geometry::written_page_offset`]).
     pub generation: u64,
-    /// What has a smaller version, and is not in the map, was trimmed.
-    pub since: u64,
+    /// See [`super::page::PageHead::trim_horizon`].
+    pub trim_horizon: u64,
     /// Its bits, from stripe `index * stripes_per_page` on.
     bits: &'a [u8],
 }
@@ -35,7 +35,7 @@ impl<'a> WrittenPage<'a> {
     /// When the block is not that page, or is damaged.
     pub fn decode(block: &'a [u8], array: Uuid, index: u64) -> Result<WrittenPage<'a>, PageError> {
         let page = head(array, index, 0, 0).decode(block);
-        page.map(|(generation, since, bits)| WrittenPage { index, generation, since, bits })
+        page.map(|(generation, trim_horizon, bits)| WrittenPage { index, generation, trim_horizon, bits })
     }
 }
 
@@ -47,7 +47,7 @@ pub struct WrittenMap {
     /// The newest version of each page; zero if none was found.
     pub generations: Vec<u64>,
     /// [`WrittenPage::since`] of these versions.
-    pub sinces: Vec<u64>,
+    pub trim_horizons: Vec<u64>,
 }
 
 /// Encodes version `generation` of page `index` of this map.
@@ -59,12 +59,12 @@ pub fn encode(
     array: Uuid,
     index: u64,
     generation: u64,
-    since: u64,
+    trim_horizon: u64,
     stripes: &Bits<StripeIndex>,
 ) -> Buffer {
     assert!(index < geometry.written_pages && stripes.len() == geometry.stripes, "page {index} of {geometry:?}");
     let start = index * geometry.stripes_per_page();
-    head(array, index, generation, since).encode(WRITTEN_PAGE_BYTES, |bits| stripes.write_to(start, bits))
+    head(array, index, generation, trim_horizon).encode(WRITTEN_PAGE_BYTES, |bits| stripes.write_to(start, bits))
 }
 
 /// The CRC-32C of all bits of a map, page by page: a superblock holds it after a stop in order.
@@ -87,7 +87,7 @@ impl WrittenMap {
     /// The map before any page was read: every stripe counts as written.
     pub fn new(geometry: &Geometry) -> WrittenMap {
         let generations = vec![0; geometry.written_pages as usize];
-        WrittenMap { stripes: Bits::ones(geometry.stripes), sinces: generations.clone(), generations }
+        WrittenMap { stripes: Bits::ones(geometry.stripes), trim_horizons: generations.clone(), generations }
     }
 
     /// Makes every stripe of a page count as written, because none of its versions can be believed.
@@ -101,13 +101,13 @@ impl WrittenMap {
         let newest = self.generations.get_mut(page.index as usize);
         let Some(newest) = newest.filter(|newest| **newest < page.generation) else { return };
         *newest = page.generation;
-        self.sinces[page.index as usize] = page.since;
+        self.trim_horizons[page.index as usize] = page.trim_horizon;
         self.stripes.read_from(page.index * geometry.stripes_per_page(), page.bits);
     }
 }
 
-fn head(array: Uuid, index: u64, generation: u64, since: u64) -> PageHead {
-    PageHead { magic: MAGIC, array: array.id(), index: index as u32, generation, since }
+fn head(array: Uuid, index: u64, generation: u64, trim_horizon: u64) -> PageHead {
+    PageHead { magic: MAGIC, array: array.id(), index: index as u32, generation, trim_horizon }
 }
 
 #[cfg(test)]
@@ -178,7 +178,7 @@ mod tests {
             let stripes = bits(ones);
             let pages: Vec<_> = (0..3).map(|index| (index, encode(&geometry, ARRAY, index, generation, 1, &stripes))).collect();
             let merged = map(&geometry, &pages);
-            prop_assert_eq!(merged, WrittenMap { stripes, generations: vec![generation; 3], sinces: vec![1; 3] });
+            prop_assert_eq!(merged, WrittenMap { stripes, generations: vec![generation; 3], trim_horizons: vec![1; 3] });
         }
     }
 }

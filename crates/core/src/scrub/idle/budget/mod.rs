@@ -49,7 +49,9 @@ mod schedule;
 mod tests;
 
 use super::service::{SIZE_MIN, SIZES, ServiceCase};
-use super::{Beat, Decision, DiskHead, DiskView, IdlePolicy, Observed, PolicyState, Stay, WaitReason};
+use super::{
+    AccessPattern, Decision, DecisionHorizon, DiskView, IdlePolicy, Observed, Periodicity, PolicyState, WaitReason,
+};
 use crate::stats::DurationHistogram;
 use crate::units::{Bytes, Nanos};
 use account::Account;
@@ -162,32 +164,32 @@ impl Budget {
     }
 
     /// The sizes whose requests, by all that is known, do not delay arrivals beyond the max goal.
-    fn sizes<'a>(&self, head: DiskHead, seen: &'a Observed) -> impl DoubleEndedIterator<Item = Bytes> + use<'a> {
+    fn sizes<'a>(&self, access: AccessPattern, seen: &'a Observed) -> impl DoubleEndedIterator<Item = Bytes> + use<'a> {
         let goal = self.goal;
-        SIZES.into_iter().filter(move |&size| goal.allows_size(size, &seen.service.of(size, head)))
+        SIZES.into_iter().filter(move |&size| goal.allows_size(size, &seen.service.of(size, access)))
     }
 
     /// The age at which quiet time begins, in seconds; in debt, an hour at least.
     fn quiet_from(&self, now: Nanos, seen: &Observed) -> f64 {
         let longest = QUIET_FACTOR * seen.workload.idle.moments().max;
         let least = if self.account.allows(now, 0.0) { QUIET_MIN } else { QUIET_INDEBTED };
-        longest.max(least).max(seen.service.high(SIZE_MIN, DiskHead::Away) / QUIET_SHARE)
+        longest.max(least).max(seen.service.high(SIZE_MIN, AccessPattern::Random) / QUIET_SHARE)
     }
 
     /// The size to send in quiet time: the largest that is short relative to the idle time; in debt, the smallest. The
     /// account is not asked, because a load that stops would stop the scrub. Collisions are rare here, because quiet
     /// time must be twice as long each time.
     fn quiet(&self, view: &DiskView, idle_for: f64, seen: &Observed) -> Option<Bytes> {
-        let is_short = |size: &Bytes| seen.service.high(*size, view.head) <= idle_for * QUIET_SHARE;
-        let largest = self.sizes(view.head, seen).rfind(is_short)?;
+        let is_short = |size: &Bytes| seen.service.high(*size, view.access) <= idle_for * QUIET_SHARE;
+        let largest = self.sizes(view.access, seen).rfind(is_short)?;
         Some(if self.account.allows(view.now, 0.0) { largest } else { SIZE_MIN })
     }
 
     /// The highest likely cost of a request that collides at an age, in seconds of delay, requests queued behind
     /// included: the usual cost at this age, or that of the worst recent burst. Once many requests have come, the
     /// latter is limited to a share of the earnings, because otherwise one burst would end the scrub.
-    fn cost(&self, size: Bytes, head: DiskHead, age: f64, seen: &Observed) -> f64 {
-        let estimate = seen.service.of(size, head);
+    fn cost(&self, size: Bytes, access: AccessPattern, age: f64, seen: &Observed) -> f64 {
+        let estimate = seen.service.of(size, access);
         let (service, held) = (estimate.high, estimate.held(estimate.high));
         let total_cost = |queue_factor: f64| held * (self.calibration.factor() * queue_factor).max(1.0);
         let followers = &seen.workload.followers;
@@ -206,11 +208,11 @@ impl Budget {
     /// Would at most one foreground request in a hundred exceed the p99 goal after a request that costs up to `cost`
     /// seconds in all? If the size usually takes longer than that goal, all arrivals that meet it count; otherwise the
     /// share of its requests that do.
-    fn keeps_p99(&self, size: Bytes, head: DiskHead, cost: f64, seen: &Observed) -> bool {
+    fn keeps_p99(&self, size: Bytes, access: AccessPattern, cost: f64, seen: &Observed) -> bool {
         let Some(p99) = self.goal.p99.map(Nanos::as_secs_f64) else { return true };
-        let service = seen.service.of(size, head);
+        let service = seen.service.of(size, access);
         let held = service.held(service.high);
-        let over_share = if held > p99 { 1.0 } else { over(size, head, p99, seen).share };
+        let over_share = if held > p99 { 1.0 } else { over(size, access, p99, seen).share };
         let requests = seen.workload.requests.max(Goal::WARM_UP_REQUESTS) as f64;
         self.over_p99 as f64 + over_share * cost / held <= Goal::P99_SHARE * requests
     }
@@ -219,15 +221,15 @@ impl Budget {
     fn affordable(&self, size: Bytes, view: &DiskView, age: f64, seen: &Observed) -> Option<Bytes> {
         let smaller = SIZES.into_iter().rev().filter(|&candidate| candidate <= size);
         smaller.into_iter().find(|&candidate| {
-            let cost = self.cost(candidate, view.head, age, seen);
-            self.account.allows(view.now, cost) && self.keeps_p99(candidate, view.head, cost, seen)
+            let cost = self.cost(candidate, view.access, age, seen);
+            self.account.allows(view.now, cost) && self.keeps_p99(candidate, view.access, cost, seen)
         })
     }
 
     /// For a disk that cannot keep the max goal at any size: sends the smallest now and then, because otherwise nothing
     /// would show that the disk has become faster again.
     fn last_resort(&self, view: &DiskView, seen: &Observed) -> Decision {
-        let wait = seen.service.high(SIZE_MIN, view.head).min(self.goal.max.as_secs_f64()) / LAST_RESORT_SHARE;
+        let wait = seen.service.high(SIZE_MIN, view.access).min(self.goal.max.as_secs_f64()) / LAST_RESORT_SHARE;
         let wait = Nanos::from_secs_f64(wait);
         Decision { not_before: view.ready_after(wait).max(view.own_finished.saturating_add(wait)), size: SIZE_MIN }
     }
@@ -236,8 +238,8 @@ impl Budget {
     fn act(&self, view: &DiskView, idle_for: f64, seen: &Observed) -> AgeAction {
         // While a foreground request is outstanding the plan is enough: the policy is asked again at its completion.
         match self.phases.clock(view.now, idle_for).filter(|_| view.outstanding == 0) {
-            Some(clock) => self.schedule.at_clock(idle_for, seen.workload.intervals, view.head, clock),
-            None => self.schedule.at(idle_for, seen.workload.intervals, view.head),
+            Some(clock) => self.schedule.at_clock(idle_for, seen.workload.intervals, view.access, clock),
+            None => self.schedule.at(idle_for, seen.workload.intervals, view.access),
         }
     }
 
@@ -258,35 +260,35 @@ impl Budget {
         if seen.service.completions() >= TRIES {
             return None;
         }
-        let service = seen.service.of(SIZE_MIN, DiskHead::Away);
+        let service = seen.service.of(SIZE_MIN, AccessPattern::Random);
         let held = service.held(service.high);
         let age = held / TRIES_SHARE;
         let is_try = held <= self.goal.max.as_secs_f64();
-        (is_try && self.account.allows(now, self.cost(SIZE_MIN, DiskHead::Away, age, seen))).then_some(age)
+        (is_try && self.account.allows(now, self.cost(SIZE_MIN, AccessPattern::Random, age, seen))).then_some(age)
     }
 
     /// Now and then the next larger size: if it is unknown, because by its cautious estimate it would never be worth its price;
     /// or if it recently exceeded the max goal, because that may have passed, but only where an arrival is very unlikely.
-    fn trial(&self, size: Bytes, head: DiskHead, age: f64, seen: &Observed) -> Option<Bytes> {
+    fn trial(&self, size: Bytes, access: AccessPattern, age: f64, seen: &Observed) -> Option<Bytes> {
         if !seen.service.completions().is_multiple_of(trial_every(seen)) {
             return None;
         }
         let max = self.goal.max.as_secs_f64();
-        let larger = seen.service.unknown_larger(size, head, max)?;
-        let service = seen.service.of(larger, head);
-        let is_safe = !seen.service.is_known(larger, head) || self.schedule.ending(age, service.high) <= TRIAL_RISK;
+        let larger = seen.service.unknown_larger(size, access, max)?;
+        let service = seen.service.of(larger, access);
+        let is_safe = !seen.service.is_known(larger, access) || self.schedule.ending(age, service.high) <= TRIAL_RISK;
         (service.held(service.mean) <= max && is_safe).then_some(larger)
     }
 
     /// Makes a new plan from the observations.
     fn solve(&mut self, seen: &Observed) {
-        let heads = [DiskHead::Away, DiskHead::There];
+        let accesses = [AccessPattern::Random, AccessPattern::Sequential];
         let service =
-            |size, head| Some(seen.service.of(size, head)).filter(|service| self.goal.allows_size(size, service));
+            |size, access| Some(seen.service.of(size, access)).filter(|service| self.goal.allows_size(size, service));
         let requests = SIZES.map(|size| PlannedRequest {
             size,
-            services: heads.map(|head| service(size, head)),
-            over: heads.map(|head| over(size, head, self.goal.max.as_secs_f64(), seen)),
+            services: accesses.map(|access| service(size, access)),
+            over: accesses.map(|access| over(size, access, self.goal.max.as_secs_f64(), seen)),
         });
         self.idle = seen.workload.idle.moments().sum;
         let queue_factor = |age, service| seen.workload.followers.queue_factor(age, service);
@@ -311,7 +313,7 @@ impl Budget {
     fn set_target(&mut self, seen: &Observed) {
         self.spend_at = self.intervals + (self.intervals / SPEND_STEP).clamp(1, SPEND_STEP);
         let (size, age) = (self.setting.size, self.setting.wait.as_secs_f64());
-        let reserve = self.cost(size, DiskHead::Away, age, seen).min(RESERVE_SHARE * self.account.earned());
+        let reserve = self.cost(size, AccessPattern::Random, age, seen).min(RESERVE_SHARE * self.account.earned());
         let rate = self.account.rate(reserve);
         let imagined = self.goal.mean.as_secs_f64() * REQUESTS_IMAGINED;
         let factor = self.calibration.factor();
@@ -324,10 +326,10 @@ impl Budget {
 /// The share of the requests of `size` that delay arrivals by more than `max` seconds, and for how many seconds from
 /// its start such a request does. Where the foreground passes a request, its service time does not show that: there the
 /// share of the collisions so far is used.
-fn over(size: Bytes, head: DiskHead, max: f64, seen: &Observed) -> ServiceCase {
-    let service = seen.service.of(size, head);
+fn over(size: Bytes, access: AccessPattern, max: f64, seen: &Observed) -> ServiceCase {
+    let service = seen.service.of(size, access);
     if service.full_hold_time(service.mean) <= 0.0 {
-        return seen.service.over(size, head, max);
+        return seen.service.over(size, access, max);
     }
     let longer = seen.slowdown.collisions_longer_than(Nanos::from_secs_f64(max)) as f64;
     ServiceCase { service: service.mean, share: longer / (seen.slowdown.collisions.max(1)) as f64 }
@@ -335,7 +337,7 @@ fn over(size: Bytes, head: DiskHead, max: f64, seen: &Observed) -> ServiceCase {
 
 /// One scrub request in this many may be of a size not tried recently.
 fn trial_every(seen: &Observed) -> u64 {
-    let service = seen.service.of(SIZE_MIN, DiskHead::There);
+    let service = seen.service.of(SIZE_MIN, AccessPattern::Sequential);
     if service.full_hold_time(service.mean) > 0.0 { TRIAL_EVERY_HELD } else { TRIAL_EVERY }
 }
 
@@ -346,12 +348,12 @@ fn next_due(count: u64, step_max: u64) -> u64 {
 
 impl IdlePolicy for Budget {
     fn decide(&self, view: &DiskView, seen: &Observed) -> Decision {
-        let Some(largest) = self.sizes(view.head, seen).next_back() else { return self.last_resort(view, seen) };
+        let Some(largest) = self.sizes(view.access, seen).next_back() else { return self.last_resort(view, seen) };
         let idle_for = if view.outstanding == 0 { view.now.since(view.idle_since).as_secs_f64() } else { 0.0 };
         let planned = self.planned(view, idle_for, seen);
         // The size that was planned may have become too slow since.
         let size = planned.size.min(largest);
-        let size = self.trial(size, view.head, idle_for, seen).unwrap_or(size);
+        let size = self.trial(size, view.access, idle_for, seen).unwrap_or(size);
         let decision = match self.affordable(size, view, idle_for, seen) {
             Some(size) => Decision { size, ..planned },
             None => Decision { not_before: planned.not_before.max(view.now.saturating_add(LOOK_AGAIN)), size },
@@ -385,7 +387,7 @@ impl IdlePolicy for Budget {
         if view.outstanding > 0 {
             return WaitReason::InUse;
         }
-        if self.sizes(view.head, seen).next().is_none() {
+        if self.sizes(view.access, seen).next().is_none() {
             return WaitReason::TooSlow;
         }
         // During the cautious start the planned wait means nothing, so the reason is idleness without a length.
@@ -399,27 +401,27 @@ impl IdlePolicy for Budget {
         }
     }
 
-    fn stays(&self, decision: Decision, view: &DiskView, seen: &Observed) -> Stay {
-        let Some(largest) = self.sizes(view.head, seen).next_back() else {
-            return Stay { until: Nanos::MAX, requests: 1 };
+    fn horizon(&self, decision: Decision, view: &DiskView, seen: &Observed) -> DecisionHorizon {
+        let Some(largest) = self.sizes(view.access, seen).next_back() else {
+            return DecisionHorizon { until: Nanos::MAX, requests: 1 };
         };
         let idle_for = view.now.since(view.idle_since).as_secs_f64();
         let intervals = seen.workload.intervals;
         // The age at which the plan, or the size for quiet time, may change.
         let (size, until) = match self.phases.clock(view.now, idle_for) {
             None => {
-                let AgeAction { size, until } = self.schedule.at(idle_for, intervals, view.head);
+                let AgeAction { size, until } = self.schedule.at(idle_for, intervals, view.access);
                 (size, until)
             }
             Some(clock) => {
-                let until = self.schedule.until_clock(idle_for, intervals, view.head, decision.size, clock);
+                let until = self.schedule.until_clock(idle_for, intervals, view.access, decision.size, clock);
                 (Some(decision.size), until)
             }
         };
         let until = match (until > QUIET_MIN).then(|| self.quiet_from(view.now, seen)) {
             Some(quiet) if until > quiet && idle_for <= quiet => quiet,
             Some(quiet) if until > quiet => {
-                let sizes = SIZES.into_iter().map(|size| seen.service.high(size, view.head) / QUIET_SHARE);
+                let sizes = SIZES.into_iter().map(|size| seen.service.high(size, view.access) / QUIET_SHARE);
                 sizes.filter(|&age| age > idle_for).fold(until, f64::min)
             }
             _ => until,
@@ -427,17 +429,17 @@ impl IdlePolicy for Budget {
         let until = view.idle_since.saturating_add(Nanos::from_secs_f64(until));
         let completions = seen.service.completions();
         let (every, size) = (trial_every(seen), size.map_or(SIZE_MIN, |size| size.min(largest)));
-        let trial = match seen.service.unknown_larger(size, DiskHead::There, self.goal.max.as_secs_f64()) {
+        let trial = match seen.service.unknown_larger(size, AccessPattern::Sequential, self.goal.max.as_secs_f64()) {
             Some(_) => every - completions % every,
             None => u64::MAX,
         };
         let is_trial = trial == every;
         let solved = next_due(self.solved_at[1], u64::MAX).saturating_sub(completions);
         let is_learning =
-            is_trial || self.account.is_fading() || !seen.service.is_known(decision.size, DiskHead::There);
-        let is_learning = is_learning || view.head == DiskHead::Away;
+            is_trial || self.account.is_fading() || !seen.service.is_known(decision.size, AccessPattern::Sequential);
+        let is_learning = is_learning || view.access == AccessPattern::Random;
         let requests = if is_learning { 1 } else { trial.min(solved).max(1) };
-        Stay { until: until.min(seen.service.fresh_until()), requests }
+        DecisionHorizon { until: until.min(seen.service.fresh_until()), requests }
     }
 
     fn learn(&mut self, at: Nanos, seen: &Observed) {
@@ -452,7 +454,7 @@ impl IdlePolicy for Budget {
             // An interval is numbered by the count of those before it.
             let predicted = self.schedule.expected_delay(workload.idle_last.as_secs_f64(), self.intervals);
             let ended = workload.intervals - self.intervals;
-            let service = seen.service.of(self.setting.size, DiskHead::Away);
+            let service = seen.service.of(self.setting.size, AccessPattern::Random);
             let queue_factor = workload.followers.queue_factor(self.setting.wait.as_secs_f64(), service.mean);
             let usual = 0.5 * service.held(service.mean) * queue_factor;
             self.calibration.update(ended as f64 * predicted, slowdown.lost().as_secs_f64(), usual);
@@ -484,11 +486,11 @@ impl IdlePolicy for Budget {
         SIZES[SIZES.len() - 1]
     }
 
-    fn beat(&self) -> Option<Beat> {
+    fn periodicity(&self) -> Option<Periodicity> {
         self.phases.kept()
     }
 
-    fn recall(&mut self, beat: &Beat) {
-        self.phases.recall(beat);
+    fn recall(&mut self, periodicity: &Periodicity) {
+        self.phases.recall(periodicity);
     }
 }

@@ -9,7 +9,7 @@
 //! each end is scored by what was known before it (a prequential likelihood), so that chance has nothing to fit.
 
 use super::ages::Ages;
-use crate::scrub::idle::Beat;
+use crate::scrub::idle::Periodicity;
 use crate::units::Nanos;
 
 /// The periods that are tested, in seconds.
@@ -135,26 +135,26 @@ impl Phases {
     }
 
     /// The period that is believed, for the next run.
-    pub(super) fn kept(&self) -> Option<Beat> {
+    pub(super) fn kept(&self) -> Option<Periodicity> {
         let phase = &self.phases[self.believed?];
         let kept = |row: &PhaseRow| {
             row.bins.iter().map(|bin| [bin.ends, bin.expected].map(|one| one / phase.weight)).collect()
         };
         let ClockPhase { period, score, ends, .. } = *phase;
-        Some(Beat { period, score, ends, parts: phase.rows.each_ref().map(kept) })
+        Some(Periodicity { period, score, ends, parts: phase.rows.each_ref().map(kept) })
     }
 
     /// Begins with the period of an earlier run. Its score is limited, so that it is soon doubted if it no longer holds.
-    pub(super) fn recall(&mut self, beat: &Beat) {
+    pub(super) fn recall(&mut self, periodicity: &Periodicity) {
         let parts = |row: &[[f64; 2]]| row.iter().map(|&[ends, expected]| Bin { ends, expected }).collect::<Vec<Bin>>();
-        let is_whole = beat.parts.iter().all(|row| row.len() == BINS);
-        let index = self.phases.iter().position(|phase| phase.period == beat.period).filter(|_| is_whole);
+        let is_whole = periodicity.parts.iter().all(|row| row.len() == BINS);
+        let index = self.phases.iter().position(|phase| phase.period == periodicity.period).filter(|_| is_whole);
         let Some(index) = index else { return };
-        let keep = (2.0 * BELIEVE_MIN[0] / beat.score.max(1.0)).min(1.0);
+        let keep = (2.0 * BELIEVE_MIN[0] / periodicity.score.max(1.0)).min(1.0);
         let phase = &mut self.phases[index];
-        (phase.score, phase.ends) = (keep * beat.score, keep * beat.ends);
+        (phase.score, phase.ends) = (keep * periodicity.score, keep * periodicity.ends);
         phase.is_believed = phase.score > KEEP_MIN[0] && phase.score > KEEP_MIN[1] * phase.ends;
-        for (row, kept) in phase.rows.iter_mut().zip(&beat.parts) {
+        for (row, kept) in phase.rows.iter_mut().zip(&periodicity.parts) {
             row.bins = parts(kept);
         }
         phase.update_multipliers();
@@ -308,16 +308,16 @@ mod tests {
     use crate::stats::DurationHistogram;
 
     /// Intervals end by arrivals: `rate` a second at random times, and one each `beat` seconds, within 4 ms.
-    fn simulated(rate: f64, beat: Option<f64>, seconds: f64, seed: u64) -> Phases {
+    fn simulated(rate: f64, periodicity: Option<f64>, seconds: f64, seed: u64) -> Phases {
         let mut rng = Rng::new(seed);
         let (mut arrivals, mut at) = (Vec::new(), 0.0);
         while at < seconds {
             at += rng.exponential(1.0 / rate);
             arrivals.push(at);
         }
-        if let Some(beat) = beat {
-            let count = (seconds / beat) as u32;
-            arrivals.extend((1..count).map(|tick| f64::from(tick) * beat + (rng.uniform() - 0.5) * 0.008));
+        if let Some(periodicity) = periodicity {
+            let count = (seconds / periodicity) as u32;
+            arrivals.extend((1..count).map(|tick| f64::from(tick) * periodicity + (rng.uniform() - 0.5) * 0.008));
         }
         arrivals.sort_by(f64::total_cmp);
         learned(arrivals)
@@ -373,9 +373,9 @@ mod tests {
 
     #[test]
     fn a_recalled_period_predicts_at_once_and_is_dropped_when_it_no_longer_holds() {
-        let beat = simulated(2.0, Some(1.0), 600.0, 1).kept().expect("it is believed");
+        let periodicity = simulated(2.0, Some(1.0), 600.0, 1).kept().expect("it is believed");
         let mut phases = Phases::default();
-        phases.recall(&beat);
+        phases.recall(&periodicity);
         let clock = |millis: u64| phases.clock(Nanos::from_millis(millis), 0.2).expect("it is believed");
         assert!(clock(990).multiplier(0.02) > 3.0 && clock(300).multiplier(0.02) < 0.8);
         assert!(simulated(10.0, None, 5000.0, 1).kept().is_none(), "nothing is remembered of chance");
@@ -390,7 +390,10 @@ mod tests {
             phases.clock(Nanos::ZERO, 0.0).is_none()
         });
         assert!(ended.is_some_and(|ends| ends < 100), "{ended:?}");
-        for odd in [Beat { period: Nanos(7), ..beat.clone() }, Beat { parts: Default::default(), ..beat }] {
+        for odd in [
+            Periodicity { period: Nanos(7), ..periodicity.clone() },
+            Periodicity { parts: Default::default(), ..periodicity },
+        ] {
             let mut phases = Phases::default();
             phases.recall(&odd);
             assert!(phases.clock(Nanos::ZERO, 0.0).is_none());

@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::rng::Rng;
-use crate::scrub::idle::ServiceTimes;
 
 /// A workload of idle intervals with `burst` requests between two of them, and the authors' drive.
 fn seen(intervals: impl IntoIterator<Item = f64>, burst: u32) -> Observed {
@@ -13,7 +12,9 @@ fn seen(intervals: impl IntoIterator<Item = f64>, burst: u32) -> Observed {
     }
     for size in SIZES {
         let service = 3.7e-3 + 11.07e-3 * size.as_mib_f64();
-        (0..50).for_each(|_| seen.service.add(size, DiskHead::There, Nanos::from_secs_f64(service), Nanos::ZERO));
+        (0..50).for_each(|_| {
+            seen.service.add(size, AccessPattern::Sequential, Nanos::from_secs_f64(service), Nanos::ZERO)
+        });
     }
     seen
 }
@@ -38,7 +39,7 @@ fn idle_for(millis: u64) -> DiskView {
         own_finished: idle_since,
         own_service,
         own_size: None,
-        head: DiskHead::There,
+        access: AccessPattern::Sequential,
     }
 }
 
@@ -114,11 +115,11 @@ fn a_disk_that_becomes_slow_gets_smaller_requests_at_once() {
     let view = idle_for(500);
     let before = budget.decide(&view, &seen).size;
     assert!(before >= Bytes::mib(1));
-    (0..8).for_each(|_| seen.service.add(before, DiskHead::There, Nanos::from_millis(300), Nanos::ZERO));
+    (0..8).for_each(|_| seen.service.add(before, AccessPattern::Sequential, Nanos::from_millis(300), Nanos::ZERO));
     let after = budget.decide(&view, &seen).size;
-    assert!(after < before && seen.service.high(after, DiskHead::There) <= 0.05, "{before} {after}");
+    assert!(after < before && seen.service.high(after, AccessPattern::Sequential) <= 0.05, "{before} {after}");
     for size in SIZES {
-        (0..200).for_each(|_| seen.service.add(size, DiskHead::There, Nanos::from_millis(400), Nanos::ZERO));
+        (0..200).for_each(|_| seen.service.add(size, AccessPattern::Sequential, Nanos::from_millis(400), Nanos::ZERO));
     }
     budget.learn(Nanos::ZERO, &seen);
     let decision = budget.decide(&view, &seen);
@@ -152,22 +153,4 @@ fn a_load_that_stops_does_not_stop_the_scrub() {
     assert!(budget.decide(&idle_for(40), &seen).not_before > Nanos::from_secs(100), "nothing is left");
     let night = budget.decide(&idle_for(61_000), &seen);
     assert_eq!((night.not_before, night.size), (Nanos::from_secs(100), Bytes::mib(4)));
-}
-
-#[test]
-fn no_more_delay_is_expected_of_a_request_than_it_can_cause_where_others_pass_it() {
-    let mut rng = Rng::new(3);
-    let mut seen = seen((0..2000).map(|_| rng.exponential(2.0)), 1);
-    let (service, held) = (Nanos::from_millis(250), Nanos::from_millis(40));
-    seen.service = ServiceTimes::held_up_to(Some(held));
-    for head in [DiskHead::Away, DiskHead::There] {
-        SIZES.into_iter().for_each(|size| (0..50).for_each(|_| seen.service.add(size, head, service, Nanos::ZERO)));
-    }
-    let mut budget = Budget::new(Goal::default());
-    budget.learn(Nanos::ZERO, &seen);
-    budget.schedule.set_target(f64::INFINITY, 0.0);
-    let delays = (1..200).map(|step| budget.schedule.expected_delay(0.05 * f64::from(step), 0));
-    let most = delays.fold(0.0, f64::max);
-    // The shares of intervals at neighbouring ages overlap by up to a third.
-    assert!((0.02..1.5 * held.as_secs_f64()).contains(&most), "{most}");
 }

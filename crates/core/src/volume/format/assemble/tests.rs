@@ -187,14 +187,14 @@ fn a_member_being_rebuilt_is_in_up_to_its_recorded_progress() {
 #[test]
 fn a_member_being_rebuilt_does_not_decide_for_the_others() {
     let mut members = three();
-    let joining = MemberRecord {
+    let take_in_pending = MemberRecord {
         uuid: Uuid([7; 16]),
         term: 1,
         state: MemberState::Rebuilding { stripes_done: 0 },
         faults: 0,
-        left: 0,
+        departure_generation: 0,
     };
-    change(&mut members[2], |block| (block.generation, block.members[2]) = (9, joining));
+    change(&mut members[2], |block| (block.generation, block.members[2]) = (9, take_in_pending));
     for member in &mut members[..2] {
         change(member, |block| {
             (block.generation, block.write_mark, block.members[2].state) = (9, 77, MemberState::Missing)
@@ -329,7 +329,8 @@ impl World {
         if !inside.contains(&member) {
             let state = MemberState::Rebuilding { stripes_done: 0 };
             let term = table.members[member].term + 1;
-            table.members[member] = MemberRecord { uuid: Uuid([self.next_uuid; 16]), term, state, faults: 0, left: 0 };
+            table.members[member] =
+                MemberRecord { uuid: Uuid([self.next_uuid; 16]), term, state, faults: 0, departure_generation: 0 };
             self.next_uuid += 1;
             inside.insert(if is_first { 0 } else { inside.len() }, member);
             if !self.write(&mut table, &inside, written) {

@@ -470,7 +470,7 @@ mod tests {
             name in "[ -~äé✓]{0,20}", numbers in any::<[u64; 4]>(), generation in 1..NUMBER_END, is_clean in any::<bool>(),
             members in prop::collection::vec((any::<[u8; 16]>(), any::<u16>(), states(), any::<u32>()), 6), member in 0usize..6,
         ) {
-            let members = members.into_iter().map(|(uuid, term, state, faults)| MemberRecord { uuid: Uuid(uuid), term, state, faults, left: 0 });
+            let members = members.into_iter().map(|(uuid, term, state, faults)| MemberRecord { uuid: Uuid(uuid), term, state, faults, departure_generation: 0 });
             let written = Superblock {
                 array: Uuid::of_random([numbers[3] as u8; 16]), name, created: UnixSeconds(numbers[0]), last_started: UnixSeconds(numbers[1]),
                 generation, write_mark: numbers[2] % NUMBER_END, is_clean, member: MemberIndex(member), starts: [numbers[0]; STARTS_MAX], map_sum: numbers[1] as u32, members: members.collect(), ..superblock()

@@ -19,7 +19,7 @@ pub struct MemberRecord {
     /// Faults located on it (count).
     pub faults: u32,
     /// If it is out: the last generation of superblocks that it is known to hold. Otherwise zero.
-    pub left: u64,
+    pub departure_generation: u64,
 }
 
 /// The state of a member.
@@ -56,8 +56,8 @@ impl MemberRecord {
     pub(super) fn encode(&self, to: &mut FieldWriter<'_>) {
         let (state, reason, number) = match self.state {
             MemberState::Active => (1, 0, 0),
-            MemberState::Failed(reason) => (2, reason as u8, self.left),
-            MemberState::Missing => (3, 0, self.left),
+            MemberState::Failed(reason) => (2, reason as u8, self.departure_generation),
+            MemberState::Missing => (3, 0, self.departure_generation),
             MemberState::Rebuilding { stripes_done } => (4, 0, stripes_done),
         };
         to.bytes(&self.uuid.0);
@@ -79,8 +79,9 @@ impl MemberRecord {
             _ => return Err("the state of a member"),
         };
         let term = u16::from_le_bytes(from.array());
-        let left = if matches!(state, MemberState::Failed(_) | MemberState::Missing) { number } else { 0 };
-        Ok(MemberRecord { uuid, term, state, faults, left })
+        let departure_generation =
+            if matches!(state, MemberState::Failed(_) | MemberState::Missing) { number } else { 0 };
+        Ok(MemberRecord { uuid, term, state, faults, departure_generation })
     }
 }
 
@@ -118,8 +119,9 @@ mod tests {
         let failed = FailureReason::ALL.map(MemberState::Failed);
         let states = [MemberState::Active, MemberState::Missing, MemberState::Rebuilding { stripes_done: 1 << 31 }];
         for state in states.into_iter().chain(failed) {
-            let left = if matches!(state, MemberState::Failed(_) | MemberState::Missing) { 1 << 40 } else { 0 };
-            let record = MemberRecord { uuid: Uuid([7; 16]), term: 0x102, state, faults: 3, left };
+            let departure_generation =
+                if matches!(state, MemberState::Failed(_) | MemberState::Missing) { 1 << 40 } else { 0 };
+            let record = MemberRecord { uuid: Uuid([7; 16]), term: 0x102, state, faults: 3, departure_generation };
             let mut line = [0; RECORD_BYTES];
             record.encode(&mut FieldWriter::new(&mut line));
             assert_eq!(MemberRecord::decode(&mut FieldReader::new(&line)), Ok(record));

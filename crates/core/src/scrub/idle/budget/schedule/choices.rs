@@ -1,7 +1,7 @@
 //! The requests that can be sent at each age, and their outcome: bytes read, and delay caused.
 
 use super::super::ages::{Ages, Spot, Weighted};
-use crate::scrub::idle::DiskHead;
+use crate::scrub::idle::AccessPattern;
 use crate::scrub::idle::service::{ServiceCase, ServiceEstimate};
 use crate::units::Bytes;
 
@@ -16,14 +16,14 @@ pub(super) const NARROW: f64 = 8.0;
 pub(in crate::scrub::idle::budget) struct PlannedRequest {
     /// The size of the request.
     pub(in crate::scrub::idle::budget) size: Bytes,
-    /// Its service time, by [`DiskHead`]; `None`: it must not be sent.
+    /// Its service time, by [`AccessPattern`]; `None`: it must not be sent.
     pub(in crate::scrub::idle::budget) services: [Option<ServiceEstimate>; 2],
-    /// By [`DiskHead`]: the share of such requests that exceeds the max goal, and for how many seconds an arrival loses
+    /// By [`AccessPattern`]: the share of such requests that exceeds the max goal, and for how many seconds an arrival loses
     /// more than that.
     pub(in crate::scrub::idle::budget) over: [ServiceCase; 2],
 }
 
-/// The choices for one position of the head, with their outcomes.
+/// The choices for one access pattern, with their outcomes.
 #[derive(Clone, Debug)]
 pub(super) struct PlanSide {
     pub(super) choices: Vec<Choice>,
@@ -103,13 +103,13 @@ impl PlanSide {
         ages: &Ages,
         requests: &[PlannedRequest],
         penalty: f64,
-        head: DiskHead,
+        access: AccessPattern,
         queue_factor: &impl Fn(f64, f64) -> f64,
     ) -> PlanSide {
         let choices = (0..).zip(requests).filter_map(|(index, request)| {
-            let service = request.services[head as usize]?;
+            let service = request.services[access as usize]?;
             let ends = ages.weighted(|age| queue_factor(age, service.mean));
-            let ServiceCase { service: by, share } = request.over[head as usize];
+            let ServiceCase { service: by, share } = request.over[access as usize];
             let over = ServiceCase { service: by, share: share * penalty };
             Some(Choice { index, bytes: request.size.0 as f64, service, over, ends })
         });
@@ -119,7 +119,7 @@ impl PlanSide {
         let inner = ages.cells().len().saturating_sub(1);
         let mut outcomes = Vec::with_capacity(inner * choices.len());
         for cell in 0..inner {
-            let of = |(choice, hints)| CellOutcome::of(ages, cell, choice, head, hints);
+            let of = |(choice, hints)| CellOutcome::of(ages, cell, choice, access, hints);
             outcomes.extend(choices.iter().zip(&mut hints).map(of));
         }
         PlanSide { outcomes, choices }
@@ -168,20 +168,28 @@ impl Choice {
 }
 
 impl CellOutcome {
-    pub(super) fn of(ages: &Ages, cell: usize, choice: &Choice, head: DiskHead, hints: &mut Hints) -> CellOutcome {
+    pub(super) fn of(
+        ages: &Ages,
+        cell: usize,
+        choice: &Choice,
+        access: AccessPattern,
+        hints: &mut Hints,
+    ) -> CellOutcome {
         let cells = ages.cells();
         let (start, width) = (cells[cell].start, cells[cell + 1].start - cells[cell].start);
         let next = AgePlace { cell: cell + 1, share: 0.0 };
         let (bytes, service) = (choice.bytes * ages.reach(middle(ages, cell)), choice.service.mean);
         let next_age = place(ages, ages.spot_near(middle(ages, cell) + service, &mut hints.next_age));
         if service < width {
-            // An arrival in the cell meets one of the requests that fill it, or, if the head is away, perhaps the only one.
+            // An arrival in the cell meets one of the requests that fill it, or, if the access is random, perhaps the only one.
             let over = choice.over.share * choice.over.service / service;
             let sum = |each: f64| (ages.reach(start) - ages.reach(start + width)) * choice.ends.weight(cell) * each;
             let [cost, broken] = [choice.mean_delay() + over, over].map(sum);
-            return match head {
-                DiskHead::There => CellOutcome { gain: bytes * width / service, cost, broken, next_age: next },
-                DiskHead::Away => {
+            return match access {
+                AccessPattern::Sequential => {
+                    CellOutcome { gain: bytes * width / service, cost, broken, next_age: next }
+                }
+                AccessPattern::Random => {
                     let [cost, broken] = [cost, broken].map(|of_all| of_all * service / width);
                     CellOutcome { gain: bytes, cost, broken, next_age }
                 }

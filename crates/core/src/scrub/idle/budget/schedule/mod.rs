@@ -6,8 +6,8 @@
 //! most bytes read less the cost is computed from the oldest age backwards: at each age the best of sending nothing, or
 //! a size plus the value of the age at which it ends.
 //!
-//! A request pays for a seek if the head is elsewhere, as it is at the beginning of an interval. So there are two
-//! plans: the one for a head that is away continues with the other.
+//! A request pays for a seek if its access is random, as it is at the beginning of an interval. So there are two
+//! plans: the one that begins with a random access continues with the other.
 //!
 //! A collision depends on the *end* of a request: where intervals end at 50 ms, a request of 10 ms must not be sent
 //! from 40 ms on, though no interval ends at 40 ms.
@@ -26,7 +26,7 @@ pub(super) use choices::PlannedRequest;
 
 use super::ages::{Ages, PARTS};
 use super::phase::BelievedPeriod;
-use crate::scrub::idle::DiskHead;
+use crate::scrub::idle::AccessPattern;
 use crate::scrub::idle::service::SIZES;
 use crate::units::Bytes;
 use choices::{Hints, PLACES, PlanSide};
@@ -52,7 +52,7 @@ const GOLDEN: f64 = 0.618_033_988_749_894_9;
 /// What to do from an age on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct AgeAction {
-    /// The size of the requests to send, back to back if the head is there; `None`: send nothing.
+    /// The size of the requests to send, back to back if the access is sequential; `None`: send nothing.
     pub(super) size: Option<Bytes>,
     /// The age at which that ends, in seconds; it may be infinite.
     pub(super) until: f64,
@@ -65,7 +65,7 @@ pub(super) struct Schedule {
     /// The first part of the ages from [`LONG`] on.
     long_from: usize,
     requests: Vec<PlannedRequest>,
-    /// The possible requests, by [`DiskHead`].
+    /// The possible requests, by [`AccessPattern`].
     sides: [PlanSide; 2],
     /// Plans by rung of the ladder; made when they are needed.
     plans: Vec<Option<PricePlan>>,
@@ -115,8 +115,8 @@ impl Schedule {
         level: PriceLevel,
         queue_factor: impl Fn(f64, f64) -> f64,
     ) -> Schedule {
-        let sides =
-            [DiskHead::Away, DiskHead::There].map(|head| PlanSide::new(&ages, &requests, penalty, head, &queue_factor));
+        let sides = [AccessPattern::Random, AccessPattern::Sequential]
+            .map(|access| PlanSide::new(&ages, &requests, penalty, access, &queue_factor));
         let long_from = ages.part_of(LONG);
         let mut schedule =
             Schedule { ages, long_from, requests, sides, plans: vec![None; RUNGS], level, solved_for: None };
@@ -171,7 +171,8 @@ impl Schedule {
             self.plan(rung);
             let Schedule { ages, sides, plans, .. } = self;
             if let Some(plan) = plans[rung].as_mut().filter(|plan| plan.sides[0].turns.is_empty()) {
-                let [first, next] = [DiskHead::Away, DiskHead::There].map(|head| plan.refined(ages, sides, head));
+                let [first, next] =
+                    [AccessPattern::Random, AccessPattern::Sequential].map(|access| plan.refined(ages, sides, access));
                 [plan.sides[0].turns, plan.sides[1].turns] = [first, next];
             }
         }
@@ -195,34 +196,35 @@ impl Schedule {
     }
 
     /// What to do at an age of the interval of this number.
-    pub(super) fn at(&self, age: f64, interval: u64, head: DiskHead) -> AgeAction {
+    pub(super) fn at(&self, age: f64, interval: u64, access: AccessPattern) -> AgeAction {
         let never = AgeAction { size: None, until: f64::INFINITY };
         let part = self.ages.part_of(age);
-        let plan = self.plan_of(interval, part).map(|plan| &plan.sides[head as usize]);
+        let plan = self.plan_of(interval, part).map(|plan| &plan.sides[access as usize]);
         let Some(plan) = plan.filter(|plan| !plan.turns.is_empty()) else { return never };
         let CellTurn { act, until } = plan.turns[part];
         let is_shared = part >= self.long_from && self.level.share > 0.0;
         let until = if is_shared { until.min(part as u16 + 1) } else { until.min(self.long_from.max(part + 1) as u16) };
         let last = usize::from(until) >= plan.turns.len();
         let until = if last { f64::INFINITY } else { self.ages.part_start(usize::from(until)) };
-        let choice = self.sides[head as usize].choices.get(usize::from(act));
+        let choice = self.sides[access as usize].choices.get(usize::from(act));
         AgeAction { size: choice.map(|choice| self.requests[usize::from(choice.index)].size), until }
     }
 
     /// What to do at an age if a believed period corrects the hazard: the size to send now, or the age at which to look again.
-    pub(super) fn at_clock(&self, age: f64, interval: u64, head: DiskHead, clock: BelievedPeriod) -> AgeAction {
+    pub(super) fn at_clock(&self, age: f64, interval: u64, access: AccessPattern, clock: BelievedPeriod) -> AgeAction {
         // Most intervals of a busy disk end before the first look.
-        if age < LOOK_MIN && self.at(age, interval, head).size.is_none() {
+        if age < LOOK_MIN && self.at(age, interval, access).size.is_none() {
             return AgeAction { size: None, until: LOOK_MIN };
         }
         let mut from = age;
         for _ in 0..LOOKS {
             let later = clock.after(from - age);
-            let Some((act, until)) = self.best_act(from, interval, head, later.width(), |time| later.multiplier(time))
+            let Some((act, until)) =
+                self.best_act(from, interval, access, later.width(), |time| later.multiplier(time))
             else {
                 return AgeAction { size: None, until: f64::INFINITY };
             };
-            let size = self.sides[head as usize].choices.get(usize::from(act));
+            let size = self.sides[access as usize].choices.get(usize::from(act));
             let size = size.map(|choice| self.requests[usize::from(choice.index)].size);
             match size {
                 Some(_) if from > age => return AgeAction { size: None, until: from },
@@ -240,12 +242,12 @@ impl Schedule {
         &self,
         age: f64,
         interval: u64,
-        head: DiskHead,
+        access: AccessPattern,
         size: Bytes,
         clock: BelievedPeriod,
     ) -> f64 {
         let [_, part_ends] = self.around(age);
-        let choices = &self.sides[head as usize].choices;
+        let choices = &self.sides[access as usize].choices;
         let longest = choices.iter().map(|choice| choice.service.mean).fold(0.0, f64::max);
         let sent = (0..).zip(choices).find(|(_, choice)| self.requests[usize::from(choice.index)].size == size);
         // Assumes the worst moment for this size, and the best for all others.
@@ -253,7 +255,7 @@ impl Schedule {
             let [least, most] = clock.range();
             let times = [choice.service.mean, choice.over.service];
             let multiplier = |time: f64| if times.contains(&time) { most } else { least };
-            self.best_act(age, interval, head, clock.width(), multiplier).is_some_and(|(best, _)| best == act)
+            self.best_act(age, interval, access, clock.width(), multiplier).is_some_and(|(best, _)| best == act)
         });
         if is_certain { part_ends } else { part_ends.min(age + (clock.until() - longest).max(0.0)) }
     }
@@ -265,7 +267,7 @@ impl Schedule {
         &self,
         age: f64,
         interval: u64,
-        head: DiskHead,
+        access: AccessPattern,
         step: f64,
         multiplier: impl Fn(f64) -> f64,
     ) -> Option<(u8, f64)> {
@@ -276,7 +278,7 @@ impl Schedule {
         if at.cell + 1 >= self.ages.cells().len() {
             return None;
         }
-        let choices = &self.sides[head as usize].choices;
+        let choices = &self.sides[access as usize].choices;
         let mut hints = [Hints::default(); SIZES.len()];
         for (hints, choice) in hints.iter_mut().zip(choices) {
             let cell = |service: f64| self.ages.cell_of(at.age + service);
@@ -285,7 +287,7 @@ impl Schedule {
                 ends: [choice.service.cases.map(|case| cell(case.service)); PLACES.len()],
             };
         }
-        let act = plan.best(&self.ages, choices, head, at, at.age + step.min(to - from), multiplier, &mut hints);
+        let act = plan.best(&self.ages, choices, access, at, at.age + step.min(to - from), multiplier, &mut hints);
         Some((act, to))
     }
 
@@ -329,11 +331,11 @@ impl Schedule {
             for (rung, share) in self.level.rungs() {
                 let plan = self.plans.get(rung)?.as_ref()?;
                 let of = |side: usize| self.sides[side].choices.get(usize::from(plan.sides[side].acts[index]));
-                if of(DiskHead::Away as usize).is_some() {
+                if of(AccessPattern::Random as usize).is_some() {
                     first.get_or_insert(cell.start);
                 }
-                // Most of the time the head is there; where nothing follows, the first request counts.
-                let choice = of(DiskHead::There as usize).or(of(DiskHead::Away as usize));
+                // Most accesses are sequential; where nothing follows, the first request counts.
+                let choice = of(AccessPattern::Sequential as usize).or(of(AccessPattern::Random as usize));
                 if let Some(choice) = choice.filter(|_| first.is_some()) {
                     times[usize::from(choice.index)] += cell.time_seen * share;
                     is_used = true;

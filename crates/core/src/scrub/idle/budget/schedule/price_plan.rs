@@ -2,7 +2,7 @@
 
 use super::super::ages::{Ages, PARTS, Spot};
 use super::choices::{AgePlace, Choice, Hints, PlanSide, middle, place};
-use crate::scrub::idle::DiskHead;
+use crate::scrub::idle::AccessPattern;
 
 /// The act of sending nothing in a cell.
 pub(super) const NOTHING: u8 = u8::MAX;
@@ -12,7 +12,7 @@ pub(super) const NOTHING: u8 = u8::MAX;
 pub(super) struct PricePlan {
     /// In bytes per second of delay.
     pub(super) price: f64,
-    /// What to send, by [`DiskHead`].
+    /// What to send, by [`AccessPattern`].
     pub(super) sides: [Acts; 2],
     /// By cell: the expected delay of all requests together, in seconds, if an interval ends there.
     pub(super) expected_delays: Vec<f64>,
@@ -55,8 +55,8 @@ impl PricePlan {
     }
 
     /// The best act for each part of a cell.
-    pub(super) fn refined(&self, ages: &Ages, sides: &[PlanSide; 2], head: DiskHead) -> Vec<CellTurn> {
-        let (PlanSide { choices, .. }, acts) = (&sides[head as usize], &self.sides[head as usize].acts);
+    pub(super) fn refined(&self, ages: &Ages, sides: &[PlanSide; 2], access: AccessPattern) -> Vec<CellTurn> {
+        let (PlanSide { choices, .. }, acts) = (&sides[access as usize], &self.sides[access as usize].acts);
         let last = PARTS * (ages.cells().len() - 1);
         let longest = choices.iter().map(|choice| choice.service.mean).fold(0.0, f64::max);
         let mut hints = vec![Hints::default(); choices.len()];
@@ -73,7 +73,7 @@ impl PricePlan {
                 false => {
                     let at =
                         Spot { age: 0.5 * (from + to), cell, offset: 0.5 * (from + to) - ages.cells()[cell].start };
-                    self.best(ages, choices, head, at, ages.cells()[cell + 1].start, |_| 1.0, &mut hints)
+                    self.best(ages, choices, access, at, ages.cells()[cell + 1].start, |_| 1.0, &mut hints)
                 }
             };
             if act != turn.act {
@@ -91,13 +91,13 @@ impl PricePlan {
         &self,
         ages: &Ages,
         choices: &[Choice],
-        head: DiskHead,
+        access: AccessPattern,
         at: Spot,
         until: f64,
         multiplier: impl Fn(f64) -> f64,
         hints: &mut [Hints],
     ) -> u8 {
-        let [current, following] = [&self.sides[head as usize], &self.sides[DiskHead::There as usize]];
+        let [current, following] = [&self.sides[access as usize], &self.sides[AccessPattern::Sequential as usize]];
         let next = place(ages, ages.spot_near(until, &mut at.cell.clone()));
         let (reach, mut best) = (ages.reach_spot(at), (next.of(|cell| current.values[cell]), NOTHING));
         for ((index, choice), hints) in (0..).zip(choices).zip(hints) {
@@ -119,24 +119,25 @@ impl PricePlan {
     pub(super) fn new(ages: &Ages, sides: &[PlanSide; 2], price: f64) -> PricePlan {
         let inner = ages.cells().len().saturating_sub(1);
         let mut plan = PricePlan::nothing(inner + 1, price);
-        // The expected cost from each cell's middle on, by [`DiskHead`].
+        // The expected cost from each cell's middle on, by [`AccessPattern`].
         let mut spent = [vec![0.0; inner + 2], vec![0.0; inner + 2]];
         for cell in (0..inner).rev() {
-            // A head that was away is there afterwards, perhaps in the same cell, so that side is computed first.
-            for side in [DiskHead::There as usize, DiskHead::Away as usize] {
+            // After a random access the next is sequential, perhaps in the same cell, so that side is computed first.
+            for side in [AccessPattern::Sequential as usize, AccessPattern::Random as usize] {
                 let mut best = (plan.sides[side].values[cell + 1], spent[side][cell + 1], NOTHING);
-                let values_there = &plan.sides[DiskHead::There as usize].values;
+                let values_there = &plan.sides[AccessPattern::Sequential as usize].values;
                 for (index, outcome) in (0..).zip(sides[side].outcomes(cell)) {
                     let value = outcome.gain - price * outcome.cost + outcome.next_age.of(|cell| values_there[cell]);
                     if value > best.0 {
-                        let lost = outcome.cost + outcome.next_age.of(|cell| spent[DiskHead::There as usize][cell]);
+                        let lost =
+                            outcome.cost + outcome.next_age.of(|cell| spent[AccessPattern::Sequential as usize][cell]);
                         best = (value, lost, index);
                     }
                 }
                 (plan.sides[side].values[cell], spent[side][cell], plan.sides[side].acts[cell]) = best;
             }
         }
-        plan.spent = spent[DiskHead::Away as usize][0];
+        plan.spent = spent[AccessPattern::Random as usize][0];
         plan.predict_delays(ages, sides);
         plan
     }
@@ -144,33 +145,40 @@ impl PricePlan {
     /// Computes `expected_delays` and `broken`: follows, from age 0 on, the share of the intervals that decides in each cell.
     pub(super) fn predict_delays(&mut self, ages: &Ages, sides: &[PlanSide; 2]) {
         let inner = ages.cells().len().saturating_sub(1);
-        // The share of the intervals of that age in which the plan decides in the middle of a cell, by [`DiskHead`].
+        // The share of the intervals of that age in which the plan decides in the middle of a cell, by [`AccessPattern`].
         let mut shares = [vec![0.0; inner + 2], vec![0.0; inner + 2]];
-        shares[DiskHead::Away as usize][0] = 1.0;
+        shares[AccessPattern::Random as usize][0] = 1.0;
         for cell in 0..inner {
-            for head in [DiskHead::Away, DiskHead::There] {
-                let share = shares[head as usize][cell];
-                let act = self.sides[head as usize].acts[cell];
-                let Some((choice, outcome)) = sides[head as usize].outcome(cell, act) else {
-                    shares[head as usize][cell + 1] += share;
+            for access in [AccessPattern::Random, AccessPattern::Sequential] {
+                let share = shares[access as usize][cell];
+                let act = self.sides[access as usize].acts[cell];
+                let Some((choice, outcome)) = sides[access as usize].outcome(cell, act) else {
+                    shares[access as usize][cell + 1] += share;
                     continue;
                 };
                 let AgePlace { cell: next_cell, share: far_share } = outcome.next_age;
-                shares[DiskHead::There as usize][next_cell] += share * (1.0 - far_share);
-                shares[DiskHead::There as usize][next_cell + 1] += share * far_share;
+                shares[AccessPattern::Sequential as usize][next_cell] += share * (1.0 - far_share);
+                shares[AccessPattern::Sequential as usize][next_cell + 1] += share * far_share;
                 self.broken += share * outcome.broken;
-                self.predict_choice(ages, cell, share, choice, head);
+                self.predict_choice(ages, cell, share, choice, access);
             }
         }
     }
 
     /// Adds to `expected_delays` what a choice that is made in a cell, in a share of the intervals, costs those that end
     /// during it.
-    pub(super) fn predict_choice(&mut self, ages: &Ages, cell: usize, share: f64, choice: &Choice, head: DiskHead) {
+    pub(super) fn predict_choice(
+        &mut self,
+        ages: &Ages,
+        cell: usize,
+        share: f64,
+        choice: &Choice,
+        access: AccessPattern,
+    ) {
         let (cells, inner) = (ages.cells(), ages.cells().len() - 1);
         let service = choice.service.mean;
         let width = cells[cell + 1].start - cells[cell].start;
-        if service < width && head == DiskHead::There {
+        if service < width && access == AccessPattern::Sequential {
             self.expected_delays[cell] += share * choice.ends.weight(cell) * choice.mean_delay();
             return;
         }
@@ -181,12 +189,12 @@ impl PricePlan {
         }
         let end = middle(ages, cell) + service;
         // Intervals that end in the first half of the cell end before the request.
-        let held = |rest: f64| choice.service.held(rest);
-        self.expected_delays[cell] += 0.5 * share * choice.ends.weight(cell) * held(service);
+        // The whole rest, also where others pass the request sooner: see docs/notes.md, *What a step is predicted to cost*.
+        self.expected_delays[cell] += 0.5 * share * choice.ends.weight(cell) * service;
         let later_cells =
             (cell + 1..=inner).map(|cell| (cell, middle(ages, cell))).take_while(|&(_, middle)| middle < end);
         later_cells.for_each(|(cell, middle)| {
-            self.expected_delays[cell] += share * choice.ends.weight(cell) * held(end - middle);
+            self.expected_delays[cell] += share * choice.ends.weight(cell) * (end - middle);
         });
     }
 }

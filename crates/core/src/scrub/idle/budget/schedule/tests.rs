@@ -40,16 +40,16 @@ fn play(schedule: &Schedule, lengths: &[f64]) -> Tried {
     let mut tried = Tried { lost: 0.0, predicted: 0.0, mib: 0.0 };
     let share = 1.0 / lengths.len() as f64;
     for (index, &length) in lengths.iter().enumerate() {
-        let (interval, mut age, mut head) = (index as u64, 0.0, DiskHead::Away);
+        let (interval, mut age, mut access) = (index as u64, 0.0, AccessPattern::Random);
         while age < length {
-            let AgeAction { size, until } = schedule.at(age, interval, head);
+            let AgeAction { size, until } = schedule.at(age, interval, access);
             let Some(size) = size else {
                 age = until * (1.0 + 1e-12);
                 continue;
             };
             tried.mib += share * size.as_mib_f64();
             age += service(size).mean;
-            head = DiskHead::There;
+            access = AccessPattern::Sequential;
             tried.lost += share * (age - length).max(0.0);
         }
         tried.predicted += share * schedule.expected_delay(length, interval);
