@@ -47,7 +47,7 @@ fn member(index: usize, byte: &mut impl FnMut() -> u8) -> GivenMember {
             _ => MemberState::Active,
         },
         faults: 0,
-        left: u64::from(byte() % 4),
+        departure_generation: u64::from(byte() % 4),
     };
     let members: Vec<MemberRecord> = (0..disks).map(|slot| record(slot, byte)).collect();
     let superblock = Superblock {
