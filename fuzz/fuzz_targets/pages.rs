@@ -72,7 +72,7 @@ fn check_written(geometry: &Geometry, data: &[u8]) {
             continue;
         }
         assert_eq!(map.generations[index as usize], page.generation);
-        let again = written::encode(geometry, ARRAY, index, page.generation, page.since, &map.stripes);
+        let again = written::encode(geometry, ARRAY, index, page.generation, page.trim_horizon, &map.stripes);
         let mut other = written::WrittenMap::new(geometry);
         other.add(geometry, &written::WrittenPage::decode(&again, ARRAY, index).expect("it was just written"));
         assert_eq!(other, map);

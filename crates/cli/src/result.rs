@@ -9,6 +9,7 @@ use scrubjay_core::scrub::verdict::Cause;
 use scrubjay_core::stats::DurationHistogram;
 use scrubjay_core::units::{Bytes, Nanos, SectorRange};
 use scrubjay_core::volume::finding::Resolution;
+use scrubjay_device::detector::DetectorKind;
 use scrubjay_jobs::doing::held_up;
 use scrubjay_jobs::outcome::{OutcomeKind, TargetOutcome};
 use scrubjay_jobs::quantity::{show_count, show_time};
@@ -327,6 +328,7 @@ fn cost(outcome: &TargetOutcome) -> String {
         false => format!("took {} ({rate}/s)", show_time(report.elapsed)),
     };
     let requests = match report.foreground_requests {
+        0 if outcome.facts.detector_kind == DetectorKind::Blind => return format!("{took}; others were not watched"),
         0 => return format!("{took}; no foreground requests were seen ({})", outcome.facts.detector_kind),
         1 => "one foreground request".to_owned(),
         count => format!("{} foreground requests", show_count(count)),
@@ -399,7 +401,6 @@ mod tests {
     use scrubjay_core::scrub::{Config, Pass, Scrub};
     use scrubjay_core::units::UnixSeconds;
     use scrubjay_core::volume::finding::CorruptionKind;
-    use scrubjay_device::detector::DetectorKind;
     use scrubjay_device::session::{SessionEnded, SessionInfo};
     use scrubjay_jobs::target::TargetLogs;
     use scrubjay_serve::volume::commands::Finding;

@@ -22,13 +22,15 @@ pub struct ProgressLine {
     name: String,
     /// The goal for the mean slowdown, if there is one.
     goal: Option<Nanos>,
+    /// Are the requests of others watched?
+    is_watched: bool,
     recent: VecDeque<(Nanos, Bytes)>,
 }
 
 impl ProgressLine {
     /// The line of a target.
-    pub fn new(name: String, goal: Option<Nanos>) -> ProgressLine {
-        ProgressLine { name, goal, recent: VecDeque::new() }
+    pub fn new(name: String, goal: Option<Nanos>, is_watched: bool) -> ProgressLine {
+        ProgressLine { name, goal, is_watched, recent: VecDeque::new() }
     }
 
     /// The line, such as `/dev/sda  43.2 %  0 unreadable  ETA 9 h  (8 h to 11 h)  reading  61 MiB/s  delay 0.34 of 1 ms
@@ -86,6 +88,7 @@ impl ProgressLine {
         parts.push((
             5,
             match self.goal {
+                _ if !self.is_watched => "others are not watched".to_owned(),
                 _ if report.foreground_requests == 0 => "no other I/O seen".to_owned(),
                 Some(goal) => format!("delay {about}{mean:.2} of {} ms", goal.as_millis_f64()),
                 None => format!("delay {about}{mean:.2} ms"),
@@ -179,7 +182,8 @@ mod tests {
     fn a_narrow_terminal_loses_the_least_important_parts() {
         let report = ScrubReport { idle_longest: Nanos::from_millis(1200), ..report() };
         assert_eq!(report.unreadable_sectors(), 1);
-        let line = |width| ProgressLine::new("/dev/sda".to_owned(), Some(Nanos::from_millis(1))).text(&report, width);
+        let line =
+            |width| ProgressLine::new("/dev/sda".to_owned(), Some(Nanos::from_millis(1)), true).text(&report, width);
         for width in [1, 20, 40, 60, 80, 120, 200] {
             let line = line(width);
             assert!(line.contains(" %"), "{width}: {line}");
@@ -196,7 +200,7 @@ mod tests {
     #[test]
     fn before_any_foreground_was_seen_no_budget_is_used_up() {
         let report = ScrubReport { waits_for: Some(WaitReason::Budget), ..report() };
-        let line = |report: &ScrubReport| ProgressLine::new("/dev/sda".to_owned(), None).text(report, 200);
+        let line = |report: &ScrubReport| ProgressLine::new("/dev/sda".to_owned(), None, true).text(report, 200);
         assert!(line(&report).contains("waiting: budget used up"));
         let text = line(&ScrubReport { foreground_requests: 0, ..report });
         assert!(text.contains("ETA not known yet  waiting a minute to see whether the disk is in use"), "{text}");

@@ -23,6 +23,9 @@ const PLAIN_MAX: Nanos = Nanos::from_secs(600);
 /// Columns of a terminal of unknown width.
 const COLUMNS: usize = 80;
 
+/// Columns left free at the right, in which a terminal echoes Ctrl-C: in the last one it would wrap, and leave the line.
+const ECHO: usize = 3;
+
 /// Characters of a plain line, at most.
 const WIDTH: usize = 200;
 
@@ -61,7 +64,7 @@ impl ScrubProgress {
         let target = |facts: &SessionInfo| {
             let (name, goal) = (shown_path(&facts.path), facts.goal.map(|goal| goal.mean));
             TargetProgress {
-                line: ProgressLine::new(name.clone(), goal),
+                line: ProgressLine::new(name.clone(), goal, facts.detector_kind != DetectorKind::Blind),
                 news: News::new(name, goal, facts.resumed),
                 is_ended: false,
                 printed_at: Nanos::ZERO,
@@ -76,7 +79,7 @@ impl ScrubProgress {
             return ScrubProgress { targets, kind: ProgressKind::Plain, has_announced_stop: false };
         }
         let all = MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(5));
-        let style = ProgressStyle::with_template("{wide_msg}").expect("a constant template");
+        let style = ProgressStyle::with_template("{msg}").expect("a constant template");
         let bars = facts.iter().map(|_| all.add(ProgressBar::new(0).with_style(style.clone()))).collect();
         ScrubProgress { targets, kind: ProgressKind::Live(all, bars), has_announced_stop: false }
     }
@@ -97,7 +100,8 @@ impl ScrubProgress {
                 ProgressKind::Silent => troubles_only(&news).for_each(|news| say(format_args!("{news}"))),
                 ProgressKind::Live(all, bars) => {
                     // The line first: news is printed above it, and the line drawn anew.
-                    bars[index].set_message(target.line.text(&report, columns::of_stderr().unwrap_or(COLUMNS)));
+                    let columns = columns::of_stderr().unwrap_or(COLUMNS);
+                    bars[index].set_message(target.line.text(&report, columns.saturating_sub(ECHO)));
                     news.iter().for_each(|(_, news)| drop(all.println(shown(news))));
                 }
                 ProgressKind::Plain => {

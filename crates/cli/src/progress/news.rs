@@ -57,7 +57,7 @@ impl News {
         news
     }
 
-    /// Lines for runs that are new, or have grown.
+    /// A line for each new place.
     fn sectors(&mut self, report: &ScrubReport) -> Vec<String> {
         let mismatched = report.mismatched.iter().map(|&range| Unreadable { range, cause: Cause::Mismatch });
         let all: Vec<Unreadable> = report.unreadable.iter().copied().chain(mismatched).collect();
@@ -65,19 +65,18 @@ impl News {
         if runs == self.unreadable {
             return Vec::new();
         }
-        let new = all.iter().filter(|found| !self.unreadable.contains(&(found.range.start, found.range.end)));
+        // A place grows sector by sector while it is read again in small pieces: it is named when its first sector is found.
+        let is_known = |found: &Unreadable| {
+            let touches = |&(start, end): &(Sector, Sector)| start <= found.range.end && found.range.start <= end;
+            self.unreadable.iter().any(touches)
+        };
+        let new = all.iter().filter(|found| !is_known(found));
         let mut lines: Vec<String> = match std::mem::take(&mut self.is_known) {
             true => Vec::new(),
             false => new
                 .map(|found| {
-                    let (start, count) = (found.range.start.0, found.range.count());
-                    let sectors = if count == 1 {
-                        format!("sector {start}")
-                    } else {
-                        format!("sectors {start} to {}", start + count - 1)
-                    };
                     let kind = if found.cause == Cause::Mismatch { "MISMATCH" } else { "UNREADABLE" };
-                    format!("{kind}: {sectors} ({})", found.cause)
+                    format!("{kind} at sector {} ({})", found.range.start, found.cause)
                 })
                 .collect(),
         };
@@ -103,5 +102,39 @@ impl News {
                 goal * 1e3
             )
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scrubjay_core::scrub::coverage::Coverage;
+    use scrubjay_core::scrub::idle::{IntervalAdapter, Waiting};
+    use scrubjay_core::scrub::tour::{Grid, OrderKind};
+    use scrubjay_core::scrub::{Config, Pass, Scrub};
+    use scrubjay_core::units::{Bytes, SectorRange, UnixSeconds};
+
+    #[test]
+    fn a_place_that_grows_is_named_once() {
+        let grid = Grid::new(Bytes::mib(1).sectors(), Bytes::mib(1).sectors(), Bytes::mib(1).sectors());
+        let (range, today) = (grid.disk(), UnixSeconds(1));
+        let config = Config { range, granule: 1, depth: 1, held_max: None, started: Nanos::ZERO, today };
+        let policy = Box::new(IntervalAdapter::new(Waiting { wait: Nanos::ZERO, size: Bytes::mib(1) }));
+        let order = OrderKind::SEQUENTIAL.order(&[]);
+        let scrub = Scrub::new(config, order, policy, Coverage::new(grid), Pass::default()).report(Nanos::ZERO);
+        let report = |runs: &[(u64, u64)]| ScrubReport {
+            unreadable: (runs.iter())
+                .map(|&(from, to)| Unreadable { range: SectorRange::new(from, to), cause: Cause::Errno(5) })
+                .collect(),
+            ..scrub.clone()
+        };
+        let mut news = News::new("sda".to_owned(), None, false);
+        let mut lines = |runs: &[(u64, u64)]| -> Vec<String> {
+            news.since(&report(runs), &[]).into_iter().map(|(_, line)| line).collect()
+        };
+        assert_eq!(lines(&[(100, 101)]), ["sda: UNREADABLE at sector 100 (EIO)"]);
+        assert!(lines(&[(100, 103)]).is_empty() && lines(&[(98, 104)]).is_empty());
+        assert_eq!(lines(&[(98, 104), (300, 301)]), ["sda: UNREADABLE at sector 300 (EIO)"]);
+        assert!(lines(&[(98, 302)]).is_empty(), "two places became one");
     }
 }
