@@ -5,6 +5,7 @@ mod bench;
 mod columns;
 mod costs;
 mod disks;
+mod echo;
 mod exit;
 mod explain;
 mod generate;

@@ -48,6 +48,7 @@ pub fn doing(report: &ScrubReport) -> String {
             format!("waiting for {} of idleness", show_time(wait))
         }
         Some(WaitReason::Idleness(_)) => "waiting for idleness".to_owned(),
+        Some(WaitReason::Pause(pause)) if pause < WAIT_NAMED => "reading".to_owned(),
         Some(WaitReason::Pause(pause)) => format!("pausing {} between requests", show_time(pause)),
         Some(WaitReason::Budget) if is_waiting_for_first_request(report) => {
             "waiting a minute to see whether the disk is in use".to_owned()

@@ -15,6 +15,7 @@ pub use mode::prober;
 pub use text::print;
 
 use crate::args::{Probe, ProbeMode};
+use crate::echo::EchoOff;
 use crate::exit::{Exit, Usage};
 use crate::page::check_folder;
 use crate::say::say;
@@ -42,6 +43,7 @@ const SAVED_MAX: usize = 100;
 /// Probes a device.
 pub fn run(args: &Probe) -> Result<Exit> {
     let stop = signals::flag()?;
+    let _echo = EchoOff::new();
     if let Some(why) = args.how.refusal() {
         return Err(Usage(why).into());
     }

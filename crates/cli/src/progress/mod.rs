@@ -4,6 +4,7 @@ mod line;
 mod news;
 
 use crate::columns;
+use crate::echo::EchoOff;
 use crate::say::{print_prose, say, shown, shown_path};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use line::ProgressLine;
@@ -23,9 +24,6 @@ const PLAIN_MAX: Nanos = Nanos::from_secs(600);
 /// Columns of a terminal of unknown width.
 const COLUMNS: usize = 80;
 
-/// Columns left free at the right, in which a terminal echoes Ctrl-C: in the last one it would wrap, and leave the line.
-const ECHO: usize = 3;
-
 /// Characters of a plain line, at most.
 const WIDTH: usize = 200;
 
@@ -34,6 +32,7 @@ pub struct ScrubProgress {
     targets: Vec<TargetProgress>,
     kind: ProgressKind,
     has_announced_stop: bool,
+    _echo: Option<EchoOff>,
 }
 
 /// The latest state of one target.
@@ -72,16 +71,21 @@ impl ScrubProgress {
         };
         let targets = facts.iter().map(target).collect();
         if !show {
-            return ScrubProgress { targets, kind: ProgressKind::Silent, has_announced_stop: false };
+            return ScrubProgress { targets, kind: ProgressKind::Silent, has_announced_stop: false, _echo: None };
         }
         facts.iter().for_each(say_first);
         if !std::io::stderr().is_terminal() || std::env::var_os("TERM").is_some_and(|term| term == "dumb") {
-            return ScrubProgress { targets, kind: ProgressKind::Plain, has_announced_stop: false };
+            return ScrubProgress { targets, kind: ProgressKind::Plain, has_announced_stop: false, _echo: None };
         }
         let all = MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(5));
-        let style = ProgressStyle::with_template("{msg}").expect("a constant template");
+        let style = ProgressStyle::with_template("{wide_msg}").expect("a constant template");
         let bars = facts.iter().map(|_| all.add(ProgressBar::new(0).with_style(style.clone()))).collect();
-        ScrubProgress { targets, kind: ProgressKind::Live(all, bars), has_announced_stop: false }
+        ScrubProgress {
+            targets,
+            kind: ProgressKind::Live(all, bars),
+            has_announced_stop: false,
+            _echo: Some(EchoOff::new()),
+        }
     }
 
     /// The interval of drawing.
@@ -101,7 +105,7 @@ impl ScrubProgress {
                 ProgressKind::Live(all, bars) => {
                     // The line first: news is printed above it, and the line drawn anew.
                     let columns = columns::of_stderr().unwrap_or(COLUMNS);
-                    bars[index].set_message(target.line.text(&report, columns.saturating_sub(ECHO)));
+                    bars[index].set_message(target.line.text(&report, columns));
                     news.iter().for_each(|(_, news)| drop(all.println(shown(news))));
                 }
                 ProgressKind::Plain => {
@@ -127,13 +131,13 @@ impl ScrubProgress {
         match &self.kind {
             ProgressKind::Silent => {}
             ProgressKind::Plain => say(format_args!("{TEXT}")),
-            ProgressKind::Live(all, _) => drop(all.println(TEXT)),
+            ProgressKind::Live(all, ..) => drop(all.println(TEXT)),
         }
     }
 
     /// Removes the live lines before the result is printed.
     pub fn finish(&mut self) {
-        if let ProgressKind::Live(all, _) = &self.kind {
+        if let ProgressKind::Live(all, ..) = &self.kind {
             let _ = all.clear();
         }
     }

@@ -5,6 +5,7 @@ mod progress;
 mod text;
 
 use crate::args::{BenchDiskArgs, BenchEngine};
+use crate::echo::EchoOff;
 use crate::exit::{Exit, Usage};
 use crate::page::check_folder;
 use crate::say::{say, shown};
@@ -36,6 +37,7 @@ use std::sync::atomic::AtomicBool;
 /// Measures a disk.
 pub fn run(args: &BenchDiskArgs) -> Result<Exit> {
     let stop = signals::flag()?;
+    let _echo = EchoOff::new();
     for (name, folder) in [("--page", &args.page), ("--fio-logs", &args.fio_logs)] {
         folder.as_deref().map_or(Ok(()), |folder| check_folder(name, folder))?;
     }
