@@ -71,6 +71,15 @@ pub(super) struct ServiceEstimate {
     pub(super) held_max: Option<f64>,
 }
 
+/// The requests that take longer than the max goal.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Overrun {
+    /// For how many seconds from the start of such a request an arrival loses more than the max goal, on average.
+    pub(super) window: f64,
+    /// The share of the requests that they are, 0..=1.
+    pub(super) share: f64,
+}
+
 /// A service time, and the share of all requests that it stands for.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct ServiceCase {
@@ -118,8 +127,8 @@ impl ServiceEstimate {
 /// The service times of the scrub's requests, by size and access pattern.
 #[derive(Clone, Debug, Default)]
 pub struct ServiceTimes {
-    away: [CompletionWindow; SIZES.len()],
-    there: [CompletionWindow; SIZES.len()],
+    random: [CompletionWindow; SIZES.len()],
+    sequential: [CompletionWindow; SIZES.len()],
     /// By [`AccessPattern`] and size: what [`ServiceTimes::of`] returns, except `held_max`.
     estimates: [[ServiceEstimate; SIZES.len()]; 2],
     strays: Strays,
@@ -179,9 +188,9 @@ impl CompletionWindow {
     }
 
     /// The share of them that took longer than `max` seconds, and by how many seconds on average.
-    fn over(&self, max: f64) -> ServiceCase {
+    fn overrun(&self, max: f64) -> Overrun {
         let over = &self.sorted[self.sorted.partition_point(|&nanos| nanos as f64 <= max * 1e9)..];
-        mean_over(over.iter().map(|&nanos| nanos as f64 / 1e9), max, self.sorted.len() as f64)
+        overrun_of(over.iter().map(|&nanos| nanos as f64 / 1e9), max, self.sorted.len() as f64)
     }
 
     /// The longest are represented by their first two moments: an arrival meets one in proportion to its length, and
@@ -220,18 +229,18 @@ impl Strays {
     }
 
     /// The share of all requests that take more than `more` seconds longer than is usual, and by how many seconds on average.
-    fn over(&self, more: f64, completions: u64) -> ServiceCase {
+    fn overrun(&self, more: f64, completions: u64) -> Overrun {
         let first = self.recent.front().filter(|_| self.recent.len() == STRAYS).map_or(0, |&(at, _)| at);
         let since = completions.saturating_sub(STRAYS_OF).max(first);
         let late = self.recent.iter().filter(|&&(at, seconds)| at > since && seconds > more);
-        mean_over(late.map(|&(_, seconds)| seconds), more, (completions - since) as f64)
+        overrun_of(late.map(|&(_, seconds)| seconds), more, (completions - since) as f64)
     }
 }
 
-/// The share of `of` that these values are, and by how much they exceed `limit` on average.
-fn mean_over(values: impl Iterator<Item = f64>, limit: f64, of: f64) -> ServiceCase {
+/// By how much these values exceed `limit` on average, and the share of `of` that they are.
+fn overrun_of(values: impl Iterator<Item = f64>, limit: f64, of: f64) -> Overrun {
     let (count, sum) = values.fold((0.0, 0.0), |sums, value| (sums.0 + 1.0, sums.1 + value - limit));
-    if count > 0.0 { ServiceCase { service: sum / count, share: count / of } } else { ServiceCase::default() }
+    if count > 0.0 { Overrun { window: sum / count, share: count / of } } else { Overrun::default() }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -279,20 +288,20 @@ impl ServiceTimes {
 
     fn estimate(&mut self) {
         self.estimates = self.estimated();
-        let fresh = self.away.iter().chain(&self.there).filter(|window| self.fresh(window).is_some());
+        let fresh = self.random.iter().chain(&self.sequential).filter(|window| self.fresh(window).is_some());
         self.estimates_until = fresh.map(|window| window.latest.saturating_add(STALE)).min().unwrap_or(Nanos::MAX);
     }
 
     fn windows(&mut self, access: AccessPattern) -> &mut [CompletionWindow; SIZES.len()] {
         match access {
-            AccessPattern::Random => &mut self.away,
-            AccessPattern::Sequential => &mut self.there,
+            AccessPattern::Random => &mut self.random,
+            AccessPattern::Sequential => &mut self.sequential,
         }
     }
 
     fn estimated(&self) -> [[ServiceEstimate; SIZES.len()]; 2] {
         let [away, there] =
-            [&self.away, &self.there].map(|windows| windows.each_ref().map(|window| self.fresh(window)));
+            [&self.random, &self.sequential].map(|windows| windows.each_ref().map(|window| self.fresh(window)));
         let is_any = |known: &[Option<ServiceEstimate>]| known.iter().any(Option::is_some);
         let is_all_known = there.iter().all(Option::is_some);
         let line = match (is_all_known, is_any(&there), is_any(&away)) {
@@ -332,7 +341,7 @@ impl ServiceTimes {
 
     /// For each size that is known, by access pattern, [`KEPT`] quantiles of its recent service times, in nanoseconds.
     pub(super) fn kept(&self) -> Vec<(AccessPattern, usize, Vec<u64>)> {
-        let sides = [(AccessPattern::Random, &self.away), (AccessPattern::Sequential, &self.there)];
+        let sides = [(AccessPattern::Random, &self.random), (AccessPattern::Sequential, &self.sequential)];
         let windows = sides.into_iter().flat_map(|(access, windows)| (0..).zip(windows).map(move |one| (access, one)));
         let known = windows.filter(|(_, (_, window))| self.fresh(window).is_some());
         let quantiles =
@@ -366,15 +375,15 @@ impl ServiceTimes {
 
     /// The share of the requests of `size` that delay arrivals by more than `max` seconds, and by how many seconds
     /// more: from the completions of this size, or from the strays of any size, whichever is worse.
-    pub(super) fn over(&self, size: Bytes, access: AccessPattern, max: f64) -> ServiceCase {
+    pub(super) fn overrun(&self, size: Bytes, access: AccessPattern, max: f64) -> Overrun {
         if self.held_max.is_some_and(|held| held <= max) {
-            return ServiceCase::default();
+            return Overrun::default();
         }
-        let windows = if access == AccessPattern::Random { &self.away } else { &self.there };
+        let windows = if access == AccessPattern::Random { &self.random } else { &self.sequential };
         let window = step_of(size).map(|step| &windows[step]).filter(|window| self.fresh(window).is_some());
-        let of_size = window.map_or(ServiceCase::default(), |window| window.over(max));
-        let strays = self.strays.over(max - self.of(size, access).mean, self.completions);
-        if strays.share * strays.service > of_size.share * of_size.service { strays } else { of_size }
+        let of_size = window.map_or(Overrun::default(), |window| window.overrun(max));
+        let strays = self.strays.overrun(max - self.of(size, access).mean, self.completions);
+        if strays.share * strays.window > of_size.share * of_size.window { strays } else { of_size }
     }
 
     /// The number of strays so far.
@@ -384,7 +393,7 @@ impl ServiceTimes {
 
     /// Was this size tried recently, and often enough?
     pub(super) fn is_known(&self, size: Bytes, access: AccessPattern) -> bool {
-        let windows = if access == AccessPattern::Random { &self.away } else { &self.there };
+        let windows = if access == AccessPattern::Random { &self.random } else { &self.sequential };
         step_of(size).is_some_and(|step| self.fresh(&windows[step]).is_some())
     }
 
@@ -405,7 +414,7 @@ impl ServiceTimes {
     pub(super) fn of(&self, size: Bytes, access: AccessPattern) -> ServiceEstimate {
         let estimate = match step_of(size) {
             Some(step) if self.completions > 0 => self.estimates[access as usize][step],
-            _ => line(&self.there.each_ref().map(|window| self.fresh(window))).guess(size),
+            _ => line(&self.sequential.each_ref().map(|window| self.fresh(window))).guess(size),
         };
         ServiceEstimate { held_max: self.held_max, ..estimate }
     }

@@ -48,7 +48,7 @@ mod schedule;
 #[cfg(test)]
 mod tests;
 
-use super::service::{SIZE_MIN, SIZES, ServiceCase};
+use super::service::{Overrun, SIZE_MIN, SIZES};
 use super::{
     AccessPattern, Decision, DecisionHorizon, DiskView, IdlePolicy, Observed, Periodicity, PolicyState, WaitReason,
 };
@@ -212,7 +212,7 @@ impl Budget {
         let Some(p99) = self.goal.p99.map(Nanos::as_secs_f64) else { return true };
         let service = seen.service.of(size, access);
         let held = service.held(service.high);
-        let over_share = if held > p99 { 1.0 } else { over(size, access, p99, seen).share };
+        let over_share = if held > p99 { 1.0 } else { overrun(size, access, p99, seen).share };
         let requests = seen.workload.requests.max(Goal::WARM_UP_REQUESTS) as f64;
         self.over_p99 as f64 + over_share * cost / held <= Goal::P99_SHARE * requests
     }
@@ -288,7 +288,7 @@ impl Budget {
         let requests = SIZES.map(|size| PlannedRequest {
             size,
             services: accesses.map(|access| service(size, access)),
-            over: accesses.map(|access| over(size, access, self.goal.max.as_secs_f64(), seen)),
+            overruns: accesses.map(|access| overrun(size, access, self.goal.max.as_secs_f64(), seen)),
         });
         self.idle = seen.workload.idle.moments().sum;
         let queue_factor = |age, service| seen.workload.followers.queue_factor(age, service);
@@ -326,13 +326,13 @@ impl Budget {
 /// The share of the requests of `size` that delay arrivals by more than `max` seconds, and for how many seconds from
 /// its start such a request does. Where the foreground passes a request, its service time does not show that: there the
 /// share of the collisions so far is used.
-fn over(size: Bytes, access: AccessPattern, max: f64, seen: &Observed) -> ServiceCase {
+fn overrun(size: Bytes, access: AccessPattern, max: f64, seen: &Observed) -> Overrun {
     let service = seen.service.of(size, access);
     if service.full_hold_time(service.mean) <= 0.0 {
-        return seen.service.over(size, access, max);
+        return seen.service.overrun(size, access, max);
     }
     let longer = seen.slowdown.collisions_longer_than(Nanos::from_secs_f64(max)) as f64;
-    ServiceCase { service: service.mean, share: longer / (seen.slowdown.collisions.max(1)) as f64 }
+    Overrun { window: service.mean, share: longer / (seen.slowdown.collisions.max(1)) as f64 }
 }
 
 /// One scrub request in this many may be of a size not tried recently.

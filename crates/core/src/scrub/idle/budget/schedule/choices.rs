@@ -2,7 +2,7 @@
 
 use super::super::ages::{Ages, Spot, Weighted};
 use crate::scrub::idle::AccessPattern;
-use crate::scrub::idle::service::{ServiceCase, ServiceEstimate};
+use crate::scrub::idle::service::{Overrun, ServiceCase, ServiceEstimate};
 use crate::units::Bytes;
 
 /// The places in a cell, as shares of its width, that stand for all moments at which a request may be sent in it.
@@ -20,7 +20,7 @@ pub(in crate::scrub::idle::budget) struct PlannedRequest {
     pub(in crate::scrub::idle::budget) services: [Option<ServiceEstimate>; 2],
     /// By [`AccessPattern`]: the share of such requests that exceeds the max goal, and for how many seconds an arrival loses
     /// more than that.
-    pub(in crate::scrub::idle::budget) over: [ServiceCase; 2],
+    pub(in crate::scrub::idle::budget) overruns: [Overrun; 2],
 }
 
 /// The choices for one access pattern, with their outcomes.
@@ -38,9 +38,10 @@ pub(super) struct Choice {
     pub(super) index: u8,
     pub(super) bytes: f64,
     pub(super) service: ServiceEstimate,
-    /// The requests that exceed the max goal; `share` is their share times the penalty for one arrival that meets them,
-    /// in seconds.
-    pub(super) over: ServiceCase,
+    /// For how many seconds from its start an arrival loses more than the max goal, if this request takes that long.
+    pub(super) overrun_window: f64,
+    /// The share of such requests times the penalty for one arrival that meets them, in seconds.
+    pub(super) overrun_cost: f64,
     /// The ends of intervals, each weighted by the delay of all requests together as a multiple of that of the one that ends it.
     pub(super) ends: Weighted,
 }
@@ -109,9 +110,9 @@ impl PlanSide {
         let choices = (0..).zip(requests).filter_map(|(index, request)| {
             let service = request.services[access as usize]?;
             let ends = ages.weighted(|age| queue_factor(age, service.mean));
-            let ServiceCase { service: by, share } = request.over[access as usize];
-            let over = ServiceCase { service: by, share: share * penalty };
-            Some(Choice { index, bytes: request.size.0 as f64, service, over, ends })
+            let Overrun { window: overrun_window, share } = request.overruns[access as usize];
+            let (bytes, overrun_cost) = (request.size.0 as f64, share * penalty);
+            Some(Choice { index, bytes, service, overrun_window, overrun_cost, ends })
         });
         let choices: Vec<Choice> = choices.collect();
         let mut hints = vec![Hints::default(); choices.len()];
@@ -151,8 +152,8 @@ impl Choice {
 
     /// The expected penalty, in seconds, for arrivals that lose more than the max goal.
     pub(super) fn broken(&self, ages: &Ages, at: Spot) -> f64 {
-        match self.over.share > 0.0 {
-            true => self.over.share * ages.ends(&self.ends, at, ages.spot(at.age + self.over.service)),
+        match self.overrun_cost > 0.0 {
+            true => self.overrun_cost * ages.ends(&self.ends, at, ages.spot(at.age + self.overrun_window)),
             false => 0.0,
         }
     }
@@ -182,7 +183,7 @@ impl CellOutcome {
         let next_age = place(ages, ages.spot_near(middle(ages, cell) + service, &mut hints.next_age));
         if service < width {
             // An arrival in the cell meets one of the requests that fill it, or, if the access is random, perhaps the only one.
-            let over = choice.over.share * choice.over.service / service;
+            let over = choice.overrun_cost * choice.overrun_window / service;
             let sum = |each: f64| (ages.reach(start) - ages.reach(start + width)) * choice.ends.weight(cell) * each;
             let [cost, broken] = [choice.mean_delay() + over, over].map(sum);
             return match access {

@@ -253,7 +253,7 @@ impl Schedule {
         // Assumes the worst moment for this size, and the best for all others.
         let is_certain = sent.is_some_and(|(act, choice)| {
             let [least, most] = clock.range();
-            let times = [choice.service.mean, choice.over.service];
+            let times = [choice.service.mean, choice.overrun_window];
             let multiplier = |time: f64| if times.contains(&time) { most } else { least };
             self.best_act(age, interval, access, clock.width(), multiplier).is_some_and(|(best, _)| best == act)
         });

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::rng::Rng;
-use crate::scrub::idle::service::{SIZES, ServiceCase, ServiceEstimate};
+use crate::scrub::idle::service::{Overrun, SIZES, ServiceEstimate};
 use crate::stats::DurationHistogram;
 use crate::units::Nanos;
 
@@ -17,7 +17,7 @@ fn service(size: Bytes) -> ServiceEstimate {
 /// A disk that reads 100 MiB a second.
 fn requests() -> Vec<PlannedRequest> {
     SIZES
-        .map(|size| PlannedRequest { size, services: [Some(service(size)); 2], over: [ServiceCase::default(); 2] })
+        .map(|size| PlannedRequest { size, services: [Some(service(size)); 2], overruns: [Overrun::default(); 2] })
         .to_vec()
 }
 
