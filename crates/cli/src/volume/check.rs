@@ -9,6 +9,7 @@ use crate::signals;
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressStyle};
 use scrubjay_core::volume::finding::Resolution;
+use scrubjay_jobs::quantity::show_count;
 use scrubjay_serve::volume::commands::Finding;
 use scrubjay_serve::volume::offline::{self, Checked};
 use serde::Serialize;
@@ -41,7 +42,8 @@ pub fn run(args: &Check) -> Result<Exit> {
     for signal in signals::stop_signals() {
         signal_hook::flag::register(signal, Arc::clone(&is_stop_requested))?;
     }
-    let bar = ProgressBar::new(gathered.assembly.superblock.geometry.stripes);
+    let stripes = gathered.assembly.superblock.geometry.stripes;
+    let bar = ProgressBar::new(stripes);
     bar.set_style(ProgressStyle::with_template("{bar:30} {percent:>3} %  {eta} left")?);
     let checked = offline::check(&mut gathered, !args.repair, today(), |done, _| {
         bar.set_position(done);
@@ -53,7 +55,7 @@ pub fn run(args: &Check) -> Result<Exit> {
     if args.json {
         writeln!(out, "{}", serde_json::to_string(&document(&checked))?)?;
     } else {
-        print(&checked, args.repair, &mut out)?;
+        print(&checked, stripes, args.repair, &mut out)?;
     }
     let is_well = checked.findings.is_empty() && checked.undecided == 0 && checked.degraded.is_empty();
     Ok(match (checked.is_stopped, is_well) {
@@ -80,7 +82,8 @@ fn document(checked: &Checked) -> CheckDocument<'_> {
     }
 }
 
-fn print(checked: &Checked, may_repair: bool, out: &mut impl Write) -> Result<()> {
+/// Prints the result of a check of a volume with this many stripes.
+fn print(checked: &Checked, stripes: u64, may_repair: bool, out: &mut impl Write) -> Result<()> {
     if !checked.degraded.is_empty() {
         let slots: Vec<String> = checked.degraded.iter().map(usize::to_string).collect();
         let members = if slots.len() == 1 { "member" } else { "members" };
@@ -90,7 +93,17 @@ fn print(checked: &Checked, may_repair: bool, out: &mut impl Write) -> Result<()
         print_line(out, format_args!("{line}"))?;
     }
     let stopped = if checked.is_stopped { "; stopped early, the rest was not read" } else { "" };
-    writeln!(out, "{} of {} stripes clean{stopped}", checked.clean, checked.stripes)?;
+    let (clean, written) = (show_count(checked.clean), show_count(checked.stripes));
+    match checked.stripes {
+        0 => {
+            let stripes = show_count(stripes);
+            writeln!(
+                out,
+                "nothing was ever written to it: there is nothing to verify in its {stripes} stripes{stopped}"
+            )?;
+        }
+        _ => writeln!(out, "{clean} of {written} written stripes clean{stopped}")?,
+    }
     if checked.undecided > 0 {
         let hint = if may_repair { "" } else { ": serve the volume, or check it with --repair" };
         writeln!(
@@ -103,4 +116,23 @@ fn print(checked: &Checked, may_repair: bool, out: &mut impl Write) -> Result<()
         writeln!(out, "nothing was written; with --repair what can be rebuilt is")?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn printed(checked: &Checked) -> String {
+        let mut out = Vec::new();
+        print(checked, 1999, false, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_volume_that_was_never_written_is_not_called_clean() {
+        let text = printed(&Checked::default());
+        assert_eq!(text, "nothing was ever written to it: there is nothing to verify in its 1,999 stripes\n");
+        let text = printed(&Checked { stripes: 1240, clean: 1239, ..Checked::default() });
+        assert_eq!(text, "1,239 of 1,240 written stripes clean\n");
+    }
 }
