@@ -45,8 +45,8 @@ pub fn confidence_cell(confidence: Option<f64>) -> String {
         .map_or("-".to_owned(), |confidence| doubt(confidence).unwrap_or_else(|| format!("≥ {:.1} %", CHECKED * 100.0)))
 }
 
-/// The facts, but for the classes of chunks.
-pub fn facts(known: &KnownArray) -> Vec<ProbeFact> {
+/// The facts, but for the classes of chunks. Where reads do not suffice, writes are proposed, unless they were allowed.
+pub fn facts(known: &KnownArray, allows_writes: bool) -> Vec<ProbeFact> {
     let mut facts = Vec::new();
     let mut add = |name, value, confidence| facts.push(ProbeFact { name, value, confidence, remark: "" });
     if let Some(pattern) =
@@ -76,7 +76,11 @@ pub fn facts(known: &KnownArray) -> Vec<ProbeFact> {
             name: "layout",
             value: layout,
             confidence: known.fits.as_ref().map(|fits| fits.confidence),
-            remark: if is_open { "reads cannot tell them apart; --allow-writes can" } else { "" },
+            remark: match (is_open, allows_writes) {
+                (true, false) => "reads cannot tell them apart; --allow-writes can",
+                (true, true) => "reads cannot tell them apart",
+                (false, _) => "",
+            },
         });
     }
     let mut add = |name, value, confidence| facts.push(ProbeFact { name, value, confidence, remark: "" });

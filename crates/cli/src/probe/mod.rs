@@ -32,7 +32,7 @@ use scrubjay_device::probing::{ProbedSubject, ProbingError, RewriteRefusal};
 use scrubjay_device::target::TargetError;
 use scrubjay_jobs::quantity::{show_exact, show_time};
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 /// The default time limit of a fast probe: nine of ten are done in a tenth of it.
@@ -84,10 +84,13 @@ pub fn run(args: &Probe) -> Result<Exit> {
         let document = ProbeDocument::new(&known, spent, kernel, &place);
         writeln!(out, "{}", serde_json::to_string(&document).context("the result as JSON")?)
     } else {
-        text::print(&known, spent, kernel.as_ref(), &name, Some(device.bytes), &mut out)
+        text::print(&known, spent, args.allow_writes, kernel.as_ref(), &name, Some(device.bytes), &mut out)
             .and_then(|()| text::advise(&known, &place, &mut out))
     };
-    let plotted = args.plot.as_deref().map_or(Ok(()), |folder| plot(&known, spent, kernel.as_ref(), &name, folder));
+    let plotted = args.plot.as_deref().map_or(Ok(()), |folder| {
+        plot::write(&known, spent, args.allow_writes, kernel.as_ref(), &name, folder)
+            .map(|files| name_files(folder, &files))
+    });
     printed.context("cannot write the result to standard output")?;
     if let Err(error) = served {
         say(format_args!("scrubjay: {error}"));
@@ -97,15 +100,14 @@ pub fn run(args: &Probe) -> Result<Exit> {
     Ok(exit(&known, stop.load(Ordering::Relaxed)))
 }
 
-/// Draws the page; the names of the files go to standard error, as standard output may be JSON.
-fn plot(known: &KnownArray, spent: ProbeBudget, kernel: Option<&Kernel>, device: &str, folder: &Path) -> Result<()> {
-    match plot::write(known, spent, kernel, device, folder)?.as_slice() {
+/// Names the files of a page on standard error, as standard output may be JSON.
+fn name_files(folder: &Path, files: &[PathBuf]) {
+    match files {
         [] => say(format_args!("scrubjay: --plot {}: nothing is known that could be drawn", folder.display())),
         [page, more @ ..] => {
             say(format_args!("scrubjay: {}: pictures, and {} files beside it", page.display(), more.len()));
         }
     }
-    Ok(())
 }
 
 /// Saves data that could not be written back: there is no other copy, and only the owner may read it.

@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 pub fn write(
     known: &KnownArray,
     spent: ProbeBudget,
+    allows_writes: bool,
     kernel: Option<&Kernel>,
     device: &str,
     folder: &Path,
@@ -27,7 +28,7 @@ pub fn write(
     if exhibits.is_empty() {
         return Ok(Vec::new());
     }
-    exhibits.insert(0, Exhibit::Table(table(known, kernel)));
+    exhibits.insert(0, Exhibit::Table(table(known, allows_writes, kernel)));
     let headline = format!("{device}: {}.", text::headline(known));
     let paragraphs = [vec![headline], text::findings(known), text::remarks(known, spent)].concat();
     let page = Page { title: format!("How {device} is laid out"), paragraphs, exhibits };
@@ -35,8 +36,8 @@ pub fn write(
 }
 
 /// The facts, and beside them what the kernel says.
-fn table(known: &KnownArray, kernel: Option<&Kernel>) -> Table {
-    let mut facts = facts(known);
+fn table(known: &KnownArray, allows_writes: bool, kernel: Option<&Kernel>) -> Table {
+    let mut facts = facts(known, allows_writes);
     let limits = kernel.map(|kernel| limits(known, kernel));
     // What the kernel says has a row, too, where it is about something else or nothing is known.
     for name in ["chunk", "phase", "stripe"].into_iter().filter(|_| limits.is_some()) {
@@ -176,13 +177,13 @@ mod tests {
         };
         let kernel =
             Kernel { minimum_io_size: 65_536, optimal_io_size: 0, alignment_offset: 0, physical_block_size: 4096 };
-        let shown = table(&known, Some(&kernel));
+        let shown = table(&known, false, Some(&kernel));
         assert_eq!(shown.head, ["fact", "found", "confidence", "the kernel says"]);
         assert_eq!(shown.rows[0][..3], ["chunk", "64 KiB", "98.0 %"]);
         assert!(shown.rows[0][3].starts_with("minimum_io_size 65536 ("), "{:?}", shown.rows);
         assert_eq!(shown.rows[1], ["disks", "4", "≥ 99.8 %", ""]);
         assert!(shown.rows.iter().any(|row| row[0] == "stripe" && row[3].starts_with("optimal_io_size 0 (")));
-        let of_file = table(&known, None);
+        let of_file = table(&known, false, None);
         assert_eq!((of_file.head.len(), of_file.rows.len()), (3, 2), "a file has no limits");
     }
 }

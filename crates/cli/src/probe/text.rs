@@ -16,10 +16,11 @@ const CLASSES_A_LINE: usize = 32;
 /// Classes that are printed if no layout fits, at most; the JSON has all.
 const CLASSES_MAX: usize = 512;
 
-/// Prints the result.
+/// Prints the result of a probe that was allowed to write, or was not.
 pub fn print(
     known: &KnownArray,
     spent: ProbeBudget,
+    allows_writes: bool,
     kernel: Option<&Kernel>,
     device: &str,
     bytes: Option<u64>,
@@ -27,7 +28,7 @@ pub fn print(
 ) -> io::Result<()> {
     let size = bytes.map_or(String::new(), |bytes| format!(" ({})", Bytes(bytes)));
     writeln!(out, "{}{size}: {}", shown(device), headline(known))?;
-    statements(known, out)?;
+    statements(known, allows_writes, out)?;
     findings(known).iter().try_for_each(|finding| writeln!(out, "! {finding}"))?;
     remarks(known, spent).iter().try_for_each(|remark| writeln!(out, "  {remark}"))?;
     kernel.map_or(Ok(()), |kernel| claims(known, kernel, out))
@@ -85,8 +86,8 @@ pub fn headline(known: &KnownArray) -> String {
     }
 }
 
-fn statements(known: &KnownArray, out: &mut impl Write) -> io::Result<()> {
-    for fact in facts(known) {
+fn statements(known: &KnownArray, allows_writes: bool, out: &mut impl Write) -> io::Result<()> {
+    for fact in facts(known, allows_writes) {
         let doubt = fact.confidence.and_then(doubt).map_or(String::new(), |doubt| format!("  ({doubt})"));
         writeln!(out, "  {:<8} {}{doubt}", fact.name, fact.value)?;
         if !fact.remark.is_empty() {
@@ -126,9 +127,13 @@ mod tests {
     use scrubjay_core::units::Nanos;
 
     fn printed(known: &KnownArray, kernel: Option<&Kernel>) -> String {
+        printed_of(known, kernel, false)
+    }
+
+    fn printed_of(known: &KnownArray, kernel: Option<&Kernel>, allows_writes: bool) -> String {
         let spent = ProbeBudget { requests: 1234, time: Nanos::from_secs(5) };
         let mut out = Vec::new();
-        print(known, spent, kernel, "sdb", Some(1 << 30), &mut out).unwrap();
+        print(known, spent, allows_writes, kernel, "sdb", Some(1 << 30), &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -174,9 +179,11 @@ mod tests {
     }
 
     #[test]
-    fn writes_are_suggested_only_while_the_level_is_unknown() {
+    fn writes_are_suggested_only_while_the_level_is_unknown_and_they_were_not_allowed() {
         let hint = "--allow-writes can";
         assert!(printed(&array(), None).contains(hint));
+        let allowed = printed_of(&array(), None, true);
+        assert!(allowed.contains("(reads cannot tell them apart)") && !allowed.contains(hint), "{allowed}");
         let level = Some(Claim::new(RedundancyLevel::Raid0, 1.0));
         assert!(!printed(&KnownArray { level, ..array() }, None).contains(hint));
     }

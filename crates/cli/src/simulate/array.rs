@@ -42,7 +42,7 @@ pub fn run(args: &SimulateArray) -> Result<Exit> {
         let summary = TrialsDocument::new(&trials);
         writeln!(out, "{}", serde_json::to_string(&summary).context("the result as JSON")?)
     } else {
-        print(&trials, &mut out)
+        print(&trials, args.allow_writes, &mut out)
     };
     printed.context("cannot write the result to standard output")?;
     Ok(Exit::Clean)
@@ -144,10 +144,10 @@ fn model(args: &SimulateArray) -> Result<ArraySetup, String> {
     setup.refusal().map_or(Ok(setup), |why| Err(why.to_owned()))
 }
 
-fn print(trials: &[Trial], out: &mut impl Write) -> io::Result<()> {
+fn print(trials: &[Trial], allows_writes: bool, out: &mut impl Write) -> io::Result<()> {
     if let [trial] = trials {
         let name = format!("seed {}", trial.seed);
-        crate::probe::print(&trial.known, trial.spent, None, &name, None, out)?;
+        crate::probe::print(&trial.known, trial.spent, allows_writes, None, &name, None, out)?;
         let wrong = trial.agreement.parts().into_iter().filter(|(_, is_right)| !is_right);
         let wrong: Vec<&str> = wrong.map(|(name, _)| name).collect();
         return match wrong.is_empty() {
