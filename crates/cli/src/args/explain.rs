@@ -1,7 +1,7 @@
 //! The arguments of `explain`.
 
 use super::exit_codes::HEALTH as EXIT_CODES;
-use clap::Args;
+use clap::{ArgGroup, Args};
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -24,9 +24,10 @@ file (docs/which-layer.md). It exits with 0 when all of it is known, with 3 when
 /// Arguments of `explain`.
 #[derive(Debug, Args)]
 #[command(after_help = format!("{EXAMPLES}\n\n{NOTES}\n\n{EXIT_CODES}"))]
+#[command(group(ArgGroup::new("subject").args(["disk", "smart"]).required(true).multiple(true)))]
 pub struct ExplainArgs {
     /// Disk: sda, /dev/sda, a serial number or a WWN
-    #[arg(value_name = "DISK", required_unless_present = "smart")]
+    #[arg(value_name = "DISK")]
     pub disk: Option<String>,
     /// Say what lies at this sector of 512 bytes (or at COUNT of them) instead
     #[arg(value_name = "SECTOR[+COUNT]", requires = "disk", conflicts_with_all = ["smart", "device_type"])]

@@ -1,7 +1,7 @@
 //! The arguments of `simulate integrity`.
 
 use super::exit_codes::TRACES as EXIT_CODES;
-use clap::{Args, ValueEnum};
+use clap::{ArgGroup, Args, ValueEnum};
 use scrubjay_core::units::Bytes;
 use scrubjay_jobs::quantity;
 use std::path::PathBuf;
@@ -19,9 +19,10 @@ pub const REQUESTS: u32 = 200_000;
 /// Arguments of `simulate integrity`.
 #[derive(Debug, Args)]
 #[command(after_help = format!("{SIMULATE_EXAMPLES}\n\n{EXIT_CODES}"))]
+#[command(group(ArgGroup::new("source").args(["files", "synthetic"]).required(true)))]
 pub struct SimulateIntegrity {
     /// Trace files, compressed or not (see `scrubjay trace formats`); `-` is standard input
-    #[arg(value_name = "TRACE", required_unless_present = "synthetic", conflicts_with = "synthetic")]
+    #[arg(value_name = "TRACE")]
     pub files: Vec<PathBuf>,
     /// Format [default: detected]
     #[arg(long, value_name = "NAME", requires = "files", help_heading = "Trace")]

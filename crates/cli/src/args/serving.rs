@@ -1,7 +1,7 @@
 //! The arguments of the verbs of `volume` that serve volumes, steer those that are served, and check those that are not.
 
 use super::exit_codes::VOLUMES as EXIT_CODES;
-use clap::{Args, ValueEnum};
+use clap::{ArgGroup, Args, ValueEnum};
 use scrubjay_serve::server::Address;
 use std::path::PathBuf;
 
@@ -63,12 +63,13 @@ pub enum DegradedChoice {
 /// Arguments of `volume serve`.
 #[derive(Debug, Args)]
 #[command(after_help = format!("{SERVE_EXAMPLES}\n\n{EXIT_CODES}"))]
+#[command(group(ArgGroup::new("way").args(["listen", "ublk"]).required(true).multiple(true)))]
 pub struct Serve {
     /// Members of one volume, in any order
     #[arg(required = true, value_name = "MEMBER")]
     pub members: Vec<PathBuf>,
     /// Address for NBD clients; may be repeated
-    #[arg(long, required_unless_present = "ublk", value_name = "unix:PATH|HOST:PORT")]
+    #[arg(long, value_name = "unix:PATH|HOST:PORT")]
     pub listen: Vec<Address>,
     /// Be a block device, /dev/ublkbN: the volume's own, if its last server was killed, or a new one [default N: any]
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true)]

@@ -264,4 +264,8 @@ fn too_few_members_and_addresses_that_others_reach_are_refused() {
     let open = ["volume", "serve", "a", "b", "c", "d", "e", "f", "--listen", "0.0.0.0:0"];
     served.run(&open).refused(2, "other machines reach it");
     served.run(&["volume", "stop"]).refused(2, "no volume is running");
+    // A refusal of clap's has several lines.
+    let ran = served.run(&["volume", "serve", "a", "b"]);
+    let words = "<--listen <unix:PATH|HOST:PORT>|--ublk[=<N>]>";
+    assert!(ran.code == Some(2) && ran.stderr.contains(words), "both ways are named: {ran:?}");
 }
