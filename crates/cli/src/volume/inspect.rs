@@ -49,15 +49,38 @@ fn print(given: &[GivenMember], assembled: &Result<Assembly, AssembleError>, out
     }
     match assembled {
         Ok(assembly) => print_assembly(given, assembly, out),
-        Err(error) => print_line(out, format_args!("together: no volume: {error}")),
+        Err(error) => match named_only(given, error) {
+            Some(named) => print_line(out, format_args!("{named}")),
+            None => print_line(out, format_args!("together: no volume: {error}")),
+        },
     }
+}
+
+/// Which members were named, if nothing is against them but that they are too few to serve the volume: whoever looks at one
+/// member has named one on purpose.
+fn named_only(given: &[GivenMember], error: &AssembleError) -> Option<String> {
+    let AssembleError::TooFew { absent, parity, stale } = error else { return None };
+    if !stale.is_empty() || absent.iter().any(|(_, state)| *state != MemberState::Missing) {
+        return None;
+    }
+    let superblocks: Option<Vec<&Superblock>> = given.iter().map(|given| given.superblock.as_ref().ok()).collect();
+    let superblocks = superblocks?;
+    let all = superblocks.first()?.members.len();
+    let mut named: Vec<usize> = superblocks.iter().map(|superblock| superblock.member.get()).collect();
+    named.sort_unstable();
+    let numbers: Vec<String> = named.iter().map(usize::to_string).collect();
+    let numbers = numbers.join(", ");
+    Some(format!(
+        "named: {} of {all} members: {numbers} (to serve it, name all; it can do without {parity})",
+        named.len()
+    ))
 }
 
 fn print_member(label: &str, bytes: u64, superblock: &Superblock, out: &mut impl Write) -> io::Result<()> {
     let Superblock { geometry, array, name, member: own, generation, .. } = superblock;
     let name = if name.is_empty() { String::new() } else { format!("{name} ") };
     let shape = geometry.layout.shape();
-    let stopped = if superblock.is_clean { "stopped in order" } else { "not stopped in order" };
+    let stopped = if superblock.is_clean { "stopped in order" } else { "being served, or not stopped in order" };
     print_line(out, format_args!("{label} ({}) is member {own} of volume {name}{array}", Bytes(bytes)))?;
     writeln!(out, "  generation {generation}, {stopped}; member {}", superblock.own().uuid)?;
     writeln!(

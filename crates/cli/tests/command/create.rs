@@ -49,9 +49,12 @@ fn a_volume_is_made_and_found_again_in_any_order() {
     let ran = bench.run(&["volume", "inspect", "a.img", "b.img", "c.img", "e.img"]);
     assert_eq!(ran.code, Some(0));
     assert!(ran.stdout.ends_with("together: degraded: member 3 (not here), 5 (not here)\n"), "{ran:?}");
+    let ran = bench.run(&["volume", "inspect", "e.img", "a.img"]);
+    let named = "named: 2 of 6 members: 0, 4 (to serve it, name all; it can do without 2)\n";
+    assert!(ran.code == Some(0) && ran.stdout.ends_with(named), "{ran:?}");
     let ran = bench.run(&["volume", "inspect", "a.img"]);
     assert_eq!(ran.code, Some(0), "one member may be looked at");
-    assert!(ran.stdout.contains("too few members: a stripe can do without 2"), "{ran:?}");
+    assert!(ran.stdout.contains("\nnamed: 1 of 6 members: 0 (") && !ran.stdout.contains("too few"), "{ran:?}");
 }
 
 #[test]
