@@ -298,6 +298,9 @@ pub fn fail(args: &Fail) -> Result<Exit> {
     print_member(&socket, |number, _| number == member)
 }
 
+/// How the server's refusal of a disk ends that is not empty.
+const ONLY_BY_FORCE: &str = ": it is overwritten only by force";
+
 /// Replaces a member by a new disk.
 pub fn replace(args: &Replace) -> Result<Exit> {
     let socket = find(args.volume.as_deref())?;
@@ -311,8 +314,9 @@ pub fn replace(args: &Replace) -> Result<Exit> {
     };
     let command = VolumeCommand::Replace { member, path: absolute.display().to_string(), force };
     match tell(&socket, &command) {
-        Err(JobError::Input(why)) if why.ends_with("only by force") => {
-            Err(Usage(format!("{why} (see --force)")).into())
+        Err(JobError::Input(why)) if why.ends_with(ONLY_BY_FORCE) => {
+            let found = why.trim_end_matches(ONLY_BY_FORCE);
+            Err(Usage(format!("{found}: to overwrite it, add --force {}", args.with.display())).into())
         }
         answer => {
             answer?;

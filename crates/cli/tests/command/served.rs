@@ -123,7 +123,10 @@ fn a_member_is_taken_out_and_replaced_while_the_volume_is_served() {
     served.run(&["volume", "fail", "2"]).refused(2, "member 2 is out already");
     served.run(&["volume", "fail", "9"]).refused(2, "there is no member 9");
     served.run(&["volume", "replace", "1", "new"]).refused(2, "member 1 is in use");
-    served.run(&["volume", "replace", "2", "c"]).refused(2, "--force");
+    served.run(&["volume", "replace", "2", "c"]).refused(2, "of volume photos: to overwrite it, add --force c");
+    served.run(&["volume", "replace", "2", "b"]).refused(2, "/b is member 1 of this volume");
+    let inspected = served.run(&["volume", "inspect", "a"]);
+    assert!(inspected.stdout.contains("being served, or not stopped in order"), "{inspected:?}");
 
     assert_eq!(served.run(&["volume", "replace", "2", "new"]).code, Some(0));
     let whole = served.until(|status| status["state"] == "open");

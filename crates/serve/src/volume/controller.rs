@@ -13,14 +13,14 @@ use crate::ended::ServerEnded;
 use crate::members::MemberTable;
 use crate::server::ServerStop;
 use scrubjay_core::buffer::Buffer;
-use scrubjay_core::units::Nanos;
+use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_core::volume::Volume;
 use scrubjay_core::volume::block::{BlockReply, BlockRequest, RequestId};
 use scrubjay_core::volume::finding::Resolution;
 use scrubjay_core::volume::format::returns::ReturnRefusal;
 use scrubjay_core::volume::format::superblock::{FailureReason, MemberState, Superblock, SuperblockError};
 use scrubjay_core::volume::member::{ArrayMachine, MemberIndex, MemberOp, MemberOpDone};
-use scrubjay_device::member::{Access, OpenMember, new_uuid};
+use scrubjay_device::member::{Access, MemberError, MemberHolder, OpenMember, new_uuid};
 use std::collections::{BTreeSet, VecDeque};
 use std::path::Path;
 
@@ -393,11 +393,18 @@ impl VolumeController {
     fn open_for(&self, member: MemberIndex, path: &str, members: &mut MemberTable) -> Result<OpenMember, String> {
         members.set(member, None);
         let geometry = self.volume.superblock().geometry;
-        let mut disk = OpenMember::open_now(Path::new(path), Access::ReadWrite).map_err(|error| error.to_string())?;
+        let mut disk = OpenMember::open_now(Path::new(path), Access::ReadWrite).map_err(|error| match error {
+            // This process has it: as a member of this volume.
+            MemberError::Busy { holder: MemberHolder::Twice, .. } => match self.member_of(path) {
+                Some(member) => format!("{path} is member {member} of this volume"),
+                None => format!("{path} is a member of this volume, under another name"),
+            },
+            error => error.to_string(),
+        })?;
         disk.use_block(geometry.block_bytes).map_err(|error| error.to_string())?;
         if disk.bytes < geometry.member_bytes {
-            let needed = geometry.member_bytes;
-            return Err(format!("{path} is too small: {} bytes, {needed} are needed", disk.bytes));
+            let (has, needed) = (Bytes(disk.bytes), Bytes(geometry.member_bytes));
+            return Err(format!("{path} is too small: it has {has}, and {needed} are needed"));
         }
         Ok(disk)
     }
