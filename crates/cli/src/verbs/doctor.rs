@@ -1,7 +1,7 @@
 //! `scrubjay doctor`: what keeps Scrubjay from working here, and what to do about it.
 //! It reads no disk and changes nothing; drives are asked for a setting.
 
-use super::watch_status_or_reason;
+use super::{WatchObstacle, watch_status_or_obstacle};
 use crate::columns;
 use crate::exit::Exit;
 use crate::say::print_prose;
@@ -16,7 +16,9 @@ use scrubjay_daemon::smartctl::run::Smartctl;
 use scrubjay_device::clock;
 use scrubjay_device::completion::own_uid;
 use scrubjay_device::detector::{self, DetectorKind, RequestSources};
+use scrubjay_device::inventory::{self, InventoryDisk};
 use scrubjay_device::sysfs::DiskNode;
+use scrubjay_device::target::TargetError;
 use scrubjay_jobs::JobError;
 use scrubjay_jobs::control::WatchDocument;
 use scrubjay_watch::counted;
@@ -98,12 +100,18 @@ pub fn run(json: bool) -> Result<Exit> {
 }
 
 fn checks() -> Vec<DoctorCheck> {
-    let status = watch_status_or_reason();
+    let status = watch_status_or_obstacle();
     let file = status.as_ref().map_or_else(|_| CONFIG_FILE.into(), |status| PathBuf::from(&status.settings_file));
     let read = WatchConfig::read(&file, false);
     let config = read.as_ref().cloned().unwrap_or_default();
     let survey = survey(&SystemRoot::default(), &config.also);
-    let mut checks = vec![permission(), disks(&survey, &config), detection(&survey), smartctl(), settings(&file, read)];
+    let mut checks = vec![
+        permission(&inventory::disks().unwrap_or_default()),
+        disks(&survey, &config),
+        detection(&survey),
+        smartctl(),
+        settings(&file, read),
+    ];
     checks.extend(timeouts(&survey));
     checks.extend(watch_checks(status));
     checks.push(clock());
@@ -114,10 +122,22 @@ fn checks() -> Vec<DoctorCheck> {
     checks
 }
 
-fn permission() -> DoctorCheck {
-    match own_uid() {
-        0 => ok("permission", "this is root"),
-        user => missing("permission", format!("this is user {user}: disks are root's"), "sudo scrubjay doctor"),
+/// Checks whether disks may be opened: a container or a sandbox may withhold them even from root.
+fn permission(disks: &[InventoryDisk]) -> DoctorCheck {
+    const NAME: &str = "permission";
+    let refused = disks.iter().filter_map(|disk| match &disk.obstacle {
+        Some(TargetError::Permission { path, advice }) => Some((path.display().to_string(), *advice)),
+        _ => None,
+    });
+    let refused: Vec<(String, &str)> = refused.collect();
+    match (own_uid(), refused.first()) {
+        (0, None) => ok(NAME, "this is root"),
+        (0, Some((first, advice))) => {
+            let more = if refused.len() > 1 { format!(" and {} more", refused.len() - 1) } else { String::new() };
+            let found = format!("this is root, but {first}{more}: permission denied, {advice}");
+            missing(NAME, found, "run it outside, or give the container its disks (docker run --device=/dev/sda ...)")
+        }
+        (user, _) => missing(NAME, format!("this is user {user}: disks are root's"), "sudo scrubjay doctor"),
     }
 }
 
@@ -240,11 +260,13 @@ fn settings(file: &Path, read: Result<WatchConfig, JobError>) -> DoctorCheck {
 }
 
 /// Checks the daemon, and its own status.
-fn watch_checks(status: Result<Box<WatchDocument>, String>) -> Vec<DoctorCheck> {
+fn watch_checks(status: Result<Box<WatchDocument>, WatchObstacle>) -> Vec<DoctorCheck> {
     let status = match status {
         Ok(status) => status,
-        Err(why) if own_uid() != 0 => return vec![note("watch", why, "sudo scrubjay doctor")],
-        Err(why) => return vec![missing("watch", why, "sudo systemctl enable --now scrubjay")],
+        Err(WatchObstacle { why, .. }) if own_uid() != 0 => return vec![note("watch", why, "sudo scrubjay doctor")],
+        Err(WatchObstacle { why, start }) => {
+            return vec![missing("watch", why, start.unwrap_or("see the line itself"))];
+        }
     };
     let mut checks = vec![ok("watch", format!("version {} is running", status.version))];
     if status.channels.is_empty() {
@@ -282,6 +304,45 @@ fn clock() -> DoctorCheck {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use scrubjay_core::units::Bytes;
+    use scrubjay_device::target::TargetIdentity;
+
+    #[test]
+    fn a_watch_that_does_not_run_is_told_how_to_start_once() {
+        if own_uid() != 0 {
+            return; // others are told to ask again as root
+        }
+        let why = "The watch is not running: no disk is read on schedule, and no alert is sent".to_owned();
+        let start = scrubjay_jobs::control::start_command();
+        let checks = watch_checks(Err(WatchObstacle { why, start: Some(start) }));
+        assert_eq!(checks.len(), 1);
+        assert!(!checks[0].found.contains(start), "{}", checks[0].found);
+        assert_eq!(checks[0].to_do.as_deref(), Some(start));
+    }
+
+    #[test]
+    fn root_is_not_well_where_a_disk_is_withheld_from_it() {
+        let disk = |name: &str, obstacle| InventoryDisk {
+            path: PathBuf::from(name),
+            model: None,
+            serial: None,
+            id: TargetIdentity::new(name, String::new(), false),
+            bytes: Bytes(1 << 30),
+            is_hardware: true,
+            is_rotational: true,
+            obstacle,
+        };
+        let withheld = |name: &str| {
+            let obstacle = TargetError::Permission { path: name.into(), advice: "even to root" };
+            disk(name, Some(obstacle))
+        };
+        let check = permission(&[disk("/dev/sda", None), withheld("/dev/sdb"), withheld("/dev/sdc")]);
+        assert_eq!(check.state, DoctorState::Missing);
+        if own_uid() == 0 {
+            assert_eq!(check.found, "this is root, but /dev/sdb and 1 more: permission denied, even to root");
+            assert_eq!(permission(&[disk("/dev/sda", None)]).state, DoctorState::Ok);
+        }
+    }
 
     #[test]
     fn a_disk_of_an_array_that_may_try_for_longer_than_the_kernel_waits_is_named() {

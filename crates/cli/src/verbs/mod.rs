@@ -18,7 +18,7 @@ pub mod web;
 use anyhow::Result;
 use scrubjay_device::inventory::is_alike;
 use scrubjay_jobs::control::{
-    DiskEntry, WatchAnswer, WatchClient, WatchClientError, WatchDocument, WatchRequest, socket_path,
+    DiskEntry, WatchAnswer, WatchClient, WatchClientError, WatchDocument, WatchRequest, socket_path, start_command,
 };
 use std::path::PathBuf;
 
@@ -67,11 +67,28 @@ pub fn gone<'w>(watch: Option<&'w WatchDocument>, name: &str) -> Result<Option<&
 
 /// The watch's status; or why it cannot be asked, in words for people.
 pub fn watch_status_or_reason() -> Result<Box<WatchDocument>, String> {
+    watch_status_or_obstacle().map_err(|WatchObstacle { why, start }| match start {
+        Some(start) => format!("{why}. Start it: {start}"),
+        None => why,
+    })
+}
+
+/// Why the watch cannot be asked.
+pub struct WatchObstacle {
+    /// In words, without a full stop.
+    pub why: String,
+    /// The command that starts it, if it is not running.
+    pub start: Option<&'static str>,
+}
+
+/// The watch's status; or why it cannot be asked, and what to do about it.
+pub fn watch_status_or_obstacle() -> Result<Box<WatchDocument>, WatchObstacle> {
     watch_status().map_err(|error| match error.downcast_ref() {
-        Some(WatchClientError::Absent(_)) => {
-            "The watch is not running: no disk is read on schedule, and no alert is sent. Start it: sudo systemctl enable --now scrubjay".to_owned()
-        }
-        _ => format!("How the watch sees it is not known here: {error:#}"),
+        Some(WatchClientError::Absent(_)) => WatchObstacle {
+            why: "The watch is not running: no disk is read on schedule, and no alert is sent".to_owned(),
+            start: Some(start_command()),
+        },
+        _ => WatchObstacle { why: format!("How the watch sees it is not known here: {error:#}"), start: None },
     })
 }
 

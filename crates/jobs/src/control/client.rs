@@ -29,11 +29,33 @@ pub fn page_socket_path() -> Result<PathBuf, JobError> {
     Ok(sockets::folder()?.join("page"))
 }
 
+/// The folders in which systemd looks for units (systemd.unit(5), "System Unit Search Path").
+const UNIT_FOLDERS: [&str; 6] = [
+    "/etc/systemd/system",
+    "/run/systemd/system",
+    "/usr/local/lib/systemd/system",
+    "/usr/lib/systemd/system",
+    "/lib/systemd/system",
+    "/etc/systemd/system.control",
+];
+
+/// The command that starts the watch here: as a service where its unit is installed, else in a terminal.
+pub fn start_command() -> &'static str {
+    start_command_of(|folder| Path::new(folder).join("scrubjay.service").exists())
+}
+
+fn start_command_of(has_unit: impl Fn(&str) -> bool) -> &'static str {
+    match UNIT_FOLDERS.into_iter().any(has_unit) {
+        true => "sudo systemctl enable --now scrubjay",
+        false => "sudo scrubjay watch",
+    }
+}
+
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum WatchClientError {
     /// Nothing listens at the socket.
-    #[error("the watch is not running ({0}): sudo systemctl enable --now scrubjay")]
+    #[error("the watch is not running ({0}): {start}", start = start_command())]
     Absent(PathBuf),
     /// This user may not ask.
     #[error("{0}: only root may ask the watch (sudo)")]
@@ -88,5 +110,16 @@ impl WatchClient {
         let mut answer = Vec::new();
         self.stream.by_ref().take(ANSWER_BYTES_MAX).read_until(b'\n', &mut answer).map_err(fail)?;
         serde_json::from_slice(&answer).map_err(|_| WatchClientError::Nonsense(self.path.clone()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_service_is_named_only_where_its_unit_is_installed() {
+        assert_eq!(start_command_of(|folder| folder == "/lib/systemd/system"), "sudo systemctl enable --now scrubjay");
+        assert_eq!(start_command_of(|_| false), "sudo scrubjay watch");
     }
 }
