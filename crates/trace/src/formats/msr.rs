@@ -33,7 +33,7 @@ pub const WRITER: FormatWriter = FormatWriter {
     begin: writer,
     endings: &["csv"],
     is_compressed: false,
-    loses: "discards and flushes; times below 100 ns; unknown responses become 0; a NAME without _N gets _0",
+    loses: "discards and flushes; times below 100 ns; 0 stands for an unknown response; a NAME without _N gets _0",
     losses: &[
         Loss {
             fate: "left out: discards and flushes",
@@ -49,7 +49,7 @@ pub const WRITER: FormatWriter = FormatWriter {
             },
         },
         Loss {
-            fate: "without a response time, which reads as 0",
+            fate: "without a response time, for which 0 stands",
             is_left_out: false,
             concerns: |record| record.response.is_none(),
         },
@@ -154,7 +154,7 @@ impl Msr {
         let record = Record {
             arrival: Nanos(since_1970 * TICK_NANOS),
             // Numbers have at most fifteen digits, so nothing here can overflow.
-            response: Some(Nanos(response * TICK_NANOS)),
+            response: response_of(response * TICK_NANOS),
             offset: Bytes(offset),
             length: Bytes(size),
             device,
@@ -189,10 +189,15 @@ fn row(line: &[u8]) -> Result<MsrRow<'_>, &'static str> {
     let length = number(size).ok_or("the size is no number")?;
     offset.checked_add(length).ok_or("the request ends beyond 16 EiB")?;
     let response = number(response).and_then(|ticks| ticks.checked_mul(TICK_NANOS)).ok_or("the response is no time")?;
-    let (arrival, response) = (Nanos(arrival), Some(Nanos(response)));
+    let (arrival, response) = (Nanos(arrival), response_of(response));
     let record =
         Record { arrival, response, offset: Bytes(offset), length: Bytes(length), device: DeviceId::default(), kind };
     Ok(MsrRow { record, name, disk })
+}
+
+/// The response time of a row. No request takes no time: 0 is what writers put where they do not know it.
+fn response_of(nanos: u64) -> Option<Nanos> {
+    (nanos > 0).then_some(Nanos(nanos))
 }
 
 /// The devices that the fast path knows by the bytes of their columns, `host,disk,`: at most sixteen bytes, as one

@@ -97,7 +97,7 @@ fn malformed_rows_get_the_reason() {
     }
     let extremes = "116444736000000000,hm,0,Read,0,0,0\r\n300912176737095516,a_b,07,Read,18446744073709551615,0,0\n";
     let record_sink = fast(extremes.as_bytes());
-    assert_eq!((record_sink.records[0].arrival, record_sink.records[0].response), (Nanos(0), Some(Nanos(0))));
+    assert_eq!((record_sink.records[0].arrival, record_sink.records[0].response), (Nanos(0), None), "0 is unknown");
     assert_eq!(record_sink.records[1].arrival, Nanos(18_446_744_073_709_551_600));
     assert_eq!(record_sink.devices.names(), ["hm_0", "a_b_07"]);
     assert_eq!(fast(b"Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n\n").malformed.count, 0);
@@ -171,7 +171,7 @@ proptest! {
         for (read, record) in record_sink.records.iter().zip(kept) {
             prop_assert_eq!(read.arrival.0, record.arrival.0 / 100 * 100);
             let response = record.response.map_or(0, |response| response.0 / 100 * 100);
-            prop_assert_eq!(read.response, Some(Nanos(response)));
+            prop_assert_eq!(read.response, (response > 0).then_some(Nanos(response)));
             prop_assert_eq!((read.offset, read.length, read.kind), (record.offset, record.length, record.kind));
             prop_assert_eq!(record_sink.devices.name(read.device), read_back[record.device.0 as usize]);
         }
