@@ -30,7 +30,7 @@ Examples:
 /// The text after the options of `check`.
 pub const CHECK: &str = "\
 Examples:
-  sudo scrubjay check    CRITICAL: bay 3 (ZL2ABCDE) should be replaced | disks_ok=7;; ...
+  sudo scrubjay check    CRITICAL: 1 problem: REPLACE bay 3 (ZL2ABCDE): 8 unreadable sectors | disks_ok=7;;;0;8 ...
 
 Exit codes:
   0    OK: all is known to be well

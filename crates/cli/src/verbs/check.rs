@@ -118,6 +118,7 @@ fn line(status: &WatchDocument) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::CommandFactory;
     use scrubjay_jobs::control::{ArrayEntry, IncidentEntry};
 
     fn status(colours: [&str; 4], incidents: &[(&str, &str, bool)]) -> WatchDocument {
@@ -175,6 +176,22 @@ mod tests {
         let troubled = WatchDocument { troubles: vec!["history: full".into()], ..status(green, &[]) };
         assert_eq!(state(&troubled), CheckState::Warning);
         assert_eq!(state(&WatchDocument::default()), CheckState::Unknown);
+    }
+
+    #[test]
+    fn the_help_shows_a_line_as_it_is_printed() {
+        let disk = |health: &str| DiskEntry { health: health.into(), ..DiskEntry::default() };
+        let disks = [vec![disk("ok"); 7], vec![disk("replace")]].concat();
+        let replace = WatchDocument {
+            sentence: "1 problem: REPLACE bay 3 (ZL2ABCDE): 8 unreadable sectors.".into(),
+            disks,
+            ..status(["red", "green", "green", "green"], &[("health", "replace", false)])
+        };
+        let command = crate::args::Cli::command();
+        let help = command.find_subcommand("check").unwrap().get_after_help().unwrap().to_string();
+        let example = help.lines().nth(1).unwrap().split("check    ").nth(1).unwrap();
+        let printed = format!("{}: {}", state(&replace).word(), line(&replace));
+        assert!(printed.starts_with(example.trim_end_matches("...")), "{printed}");
     }
 
     #[test]
