@@ -350,8 +350,12 @@ impl Watch {
                 light(LightColour::Grey, format!("the first pass of {never} is not over yet"))
             }
             Some(oldest) => {
-                let age = days(now, oldest) + 1;
-                light(LightColour::Green, format!("within {age} days of {}", self.settings.every / DAY))
+                // As many days as the table of the disks and `check` say.
+                let age = match days(now, oldest) {
+                    0 => "today".to_owned(),
+                    days => format!("{days} d ago"),
+                };
+                light(LightColour::Green, format!("the oldest {age}, the limit is {} d", self.settings.every / DAY))
             }
         }
     }

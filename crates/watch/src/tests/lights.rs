@@ -114,3 +114,18 @@ fn the_date_since_when_a_disk_is_missing_survives_a_restart() {
     let last = rig.sent.iter().rev().find(|row| row.subject.contains("missing")).unwrap();
     assert!(last.body.contains(&since), "{since}: {}", last.body);
 }
+
+#[test]
+fn the_light_tells_the_age_of_the_oldest_sector_as_the_table_does() {
+    let mut rig = Rig::with_disks(1);
+    rig.wait_for("sda");
+    rig.finish("sda", &[]);
+    rig.wait(5 * DAY);
+    let oldest = rig.standing("S0").reading.oldest_read.expect("it was read");
+    let days = (rig.now.0 - oldest.0) / DAY;
+    let light = rig.watch.status(rig.now).lights[2].clone();
+    assert_eq!(
+        (light.colour, light.words),
+        (LightColour::Green, format!("the oldest {days} d ago, the limit is 35 d"))
+    );
+}
