@@ -76,7 +76,9 @@ fn reasons(explained: &Explained) -> Vec<String> {
         }
     }
     reasons.extend(explained.watch_reasons().into_iter().map(|reason| format!("- {reason} (by the watch)")));
-    reasons.extend(explained.obstacle().map(|obstacle| format!("- {}", obstacle.words())));
+    // That the drive tells nothing is a reason only where there is no other: else it is listed under what is not known.
+    let obstacle = explained.obstacle().filter(|_| reasons.is_empty());
+    reasons.extend(obstacle.map(|obstacle| format!("- {}", obstacle.words())));
     reasons
 }
 
@@ -189,7 +191,11 @@ fn watch(explained: &Explained) -> Vec<String> {
 pub fn unknown(explained: &Explained) -> Vec<String> {
     let mut unknown = Vec::new();
     match &explained.answer.outcome {
-        Err(_) => unknown.push("what the drive counts".to_owned()),
+        // Where there is no other reason it is named as that.
+        Err(_) if explained.signs.is_empty() && explained.watch_reasons().is_empty() => {
+            unknown.push("what the drive counts".to_owned());
+        }
+        Err(obstacle) => unknown.push(format!("what the drive counts: {}", obstacle.words())),
         Ok(facts) => {
             unknown.push(
                 "whether a counter grows: one reading does not show it, and growth matters more than any value"
@@ -212,7 +218,22 @@ pub fn unknown(explained: &Explained) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::disks::ScrubRecord;
     use scrubjay_daemon::smartctl::parse;
+
+    #[test]
+    fn there_are_as_many_bullets_as_reasons() {
+        let answer = parse::answer(br#"{"smartctl": {"exit_status": 1}}"#, None);
+        assert!(answer.outcome.is_err(), "the drive tells nothing");
+        let record = ScrubRecord { is_readable: true, bad_sectors: Some(81), ..ScrubRecord::default() };
+        let explained = Explained::from_facts("sda".to_owned(), None, Some(record), answer);
+        let mut out = Vec::new();
+        write(&explained, None, &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.starts_with("sda should be replaced: 1 reason.\n"), "{text}");
+        assert_eq!(text.lines().filter(|line| line[LABEL.min(line.len())..].starts_with("- ")).count(), 1, "{text}");
+        assert!(text.contains("\nNot known   what the drive counts: "), "{text}");
+    }
 
     #[test]
     fn no_line_is_wider_than_the_terminal_or_sends_commands_to_it() {
