@@ -5,7 +5,7 @@ use crate::columns;
 use crate::exit::Exit;
 use anyhow::{Context, Result};
 use scrubjay_core::units::{Bytes, Nanos};
-use scrubjay_jobs::control::wording::{ago, date, moment, span};
+use scrubjay_jobs::control::wording::{ago, date, doing_of, in_order, moment, span};
 use scrubjay_jobs::control::{ArrayEntry, DiskEntry, ReadingEntry, WatchDocument};
 use scrubjay_jobs::quantity::show_time;
 use scrubjay_watch::calendar::DAY;
@@ -52,7 +52,7 @@ struct Planned<'d> {
 
 /// All that is present: the disks, then the arrays whose checkers are driven.
 fn planned(status: &WatchDocument) -> Vec<Planned<'_>> {
-    let disks = status.disks.iter().filter_map(|disk| {
+    let disks = in_order(&status.disks).into_iter().filter_map(|disk| {
         let (name, bytes) = (disk.name.clone()?, Some(disk.bytes));
         Some(Planned { name, bytes, is_array: false, reading: &disk.reading })
     });
@@ -128,14 +128,6 @@ fn row(planned: &Planned<'_>, now: u64) -> Vec<String> {
         Some(seconds) => format!("{} late", span(seconds)),
         None => "no end in sight".to_owned(),
     };
-    let share = reading.pass_share.map(|share| format!("{:.0} % read", (share * 100.0).floor()));
-    let now_text = match (reading.activity.as_str(), share, &reading.why) {
-        ("held", Some(share), Some(why)) => format!("{share}; {why}"),
-        ("held", None, Some(why)) => why.clone(),
-        ("held", _, None) => "next in turn".to_owned(),
-        (_, Some(share), _) => format!("being read, {share}"),
-        (_, None, _) => "being read".to_owned(),
-    };
     vec![
         planned.name.clone(),
         planned.bytes.map_or("-".to_owned(), |bytes| Bytes(bytes).to_string()),
@@ -143,6 +135,6 @@ fn row(planned: &Planned<'_>, now: u64) -> Vec<String> {
         ends,
         date(reading.due),
         in_time,
-        now_text,
+        doing_of(reading),
     ]
 }

@@ -3,7 +3,7 @@
 use crate::columns;
 use crate::say::{print_line, print_prose};
 use scrubjay_jobs::control::wording::{
-    self, ago, array_checked, array_now, can_lose, disk_bad, disk_called, disk_now, is_deviant, moment,
+    self, ago, array_checked, array_now, can_lose, disk_bad, disk_called, disk_now, in_order, is_deviant, moment,
 };
 use scrubjay_jobs::control::{ArrayEntry, DiskEntry, WatchDocument};
 use std::io::{self, Write};
@@ -46,8 +46,10 @@ pub fn write(status: &WatchDocument, width: Option<usize>, out: &mut impl Write)
     }
     if !status.disks.is_empty() {
         writeln!(out)?;
-        let listed: Vec<&DiskEntry> =
-            status.disks.iter().filter(|disk| status.disks.len() <= LISTED_MAX || is_deviant(disk)).collect();
+        let listed: Vec<&DiskEntry> = in_order(&status.disks)
+            .into_iter()
+            .filter(|disk| status.disks.len() <= LISTED_MAX || is_deviant(disk))
+            .collect();
         let rows: Vec<Vec<String>> = listed.iter().map(|disk| disk_row(disk, status.time)).collect();
         columns::print(&DISKS, &LEAST_IMPORTANT, &rows, width, out)?;
         if listed.len() < status.disks.len() {

@@ -36,12 +36,35 @@ pub fn span(seconds: u64) -> String {
     }
 }
 
-/// What the scrub of a disk or the check of an array does now.
+/// Disks in the order in which people look for them: those that are here by bay, then those without a bay by name, then
+/// those that are gone.
+pub fn in_order(disks: &[DiskEntry]) -> Vec<&DiskEntry> {
+    // 2 before 10, sda before sdb before sdaa, nvme2n1 before nvme10n1.
+    let natural = |text: &str| {
+        let letters = text.trim_end_matches(|c: char| c.is_ascii_digit());
+        (letters.len(), letters.to_owned(), text.len(), text.to_owned())
+    };
+    let mut ordered: Vec<&DiskEntry> = disks.iter().collect();
+    ordered.sort_by_cached_key(|disk| {
+        let (bay, name) = (disk.bay.as_deref(), disk.name.as_deref().unwrap_or(&disk.last_name));
+        (disk.name.is_none(), bay.is_none(), bay.map(natural), natural(name))
+    });
+    ordered
+}
+
+/// What the scrub of a disk or the check of an array does now, and when that ends.
 pub fn now_of(reading: &ReadingEntry) -> String {
-    let share = reading.pass_share.map(|share| format!("{:.0} %", (share * 100.0).floor())).unwrap_or_default();
     let ends = reading.forecast.map(|forecast| format!(", ends {}", date(forecast.likely))).unwrap_or_default();
+    let ends = if reading.activity == "reading" { ends } else { String::new() };
+    format!("{}{ends}", doing_of(reading))
+}
+
+/// What the scrub of a disk or the check of an array does now.
+pub fn doing_of(reading: &ReadingEntry) -> String {
+    let share = reading.pass_share.map(|share| format!("{:.0} %", (share * 100.0).floor())).unwrap_or_default();
     match (reading.activity.as_str(), &reading.why) {
-        ("reading", _) => format!("reading, {share}{ends}"),
+        ("reading", _) if share.is_empty() => "reading".to_owned(),
+        ("reading", _) => format!("reading, {share}"),
         ("waiting", Some(why)) => format!("{share}, {why}"),
         ("waiting", None) => format!("{share}, waiting"),
         (_, Some(why)) if share.is_empty() => why.clone(),

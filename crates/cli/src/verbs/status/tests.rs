@@ -110,3 +110,16 @@ fn text_of_a_drive_sends_no_commands_to_the_terminal() {
     let text = text(&status, None);
     assert!(!text.contains('\u{1b}') && !text.contains('\u{7}'), "{text:?}");
 }
+
+#[test]
+fn disks_are_listed_by_bay_then_by_name_and_those_that_are_gone_last() {
+    let in_bay = |name: &str, bay: &str| DiskEntry { bay: Some(bay.into()), ..disk(name, name) };
+    let gone = DiskEntry { name: None, last_name: "sda".into(), ..disk("", "S0") };
+    let disks = vec![gone, disk("sdaa", "1"), in_bay("sdh", "10"), disk("sdz", "2"), in_bay("sdi", "9")];
+    let mut out = Vec::new();
+    write(&WatchDocument { disks, ..status() }, None, &mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    let places =
+        ["sdi bay 9", "sdh bay 10", "sdz ", "sdaa ", "gone (was sda)"].map(|name| text.find(name).expect(name));
+    assert!(places.is_sorted(), "{text}");
+}
