@@ -2,7 +2,7 @@
 //! It reads no disk, writes nothing, and needs no root.
 
 use crate::exit::Exit;
-use crate::say::{print_prose, shown_path};
+use crate::say::{print_prose, shown, shown_path};
 use crate::{columns, verbs};
 use anyhow::{Context, Result};
 use scrubjay_core::scrub::saved::Saved;
@@ -14,9 +14,13 @@ use scrubjay_device::{claim, clock, target::TargetError};
 use scrubjay_jobs::control::WatchDocument;
 use scrubjay_jobs::quantity::{show_count, show_time};
 use scrubjay_jobs::sockets;
+use scrubjay_serve::volume::commands::Status;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 const HEADINGS: [&str; 8] = ["DISK", "SIZE", "KIND", "MODEL", "SERIAL", "LAST FULL READ", "BAD SECTORS", "NOW"];
 
@@ -25,6 +29,9 @@ const LEAST_IMPORTANT: [&str; 4] = ["SERIAL", "MODEL", "KIND", "SIZE"];
 
 /// What a scrub of a disk does.
 const READS: &str = "read all of it while idle; writes nothing";
+
+/// How long servers of volumes may take to report their states.
+const VOLUMES_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A day, in seconds.
 const DAY: u64 = 86_400;
@@ -37,9 +44,14 @@ pub fn run() -> Result<Exit> {
     if disks.is_empty() {
         writeln!(out, "No disks here (/sys/block lists none with a size). An image file can be scrubbed:")?;
         writeln!(out, "\n  scrubjay scrub disk.img")?;
+        volumes(&mut out)?;
         return Ok(Exit::Clean);
     }
     table(&disks, columns::width(), &mut out)?;
+    if let Some(watch) = &watch {
+        writeln!(out)?;
+        print_prose(&mut out, "The watch: ", &watch.sentence, columns::width())?;
+    }
     volumes(&mut out)?;
     let advice = disks.iter().find_map(|(disk, _)| match &disk.obstacle {
         Some(TargetError::Permission { advice, .. }) => Some(advice),
@@ -240,13 +252,44 @@ fn listed(disks: Vec<(InventoryDisk, ScrubRecord)>) -> Vec<(InventoryDisk, Scrub
     disks.into_iter().filter(|disk| !is_any || is_listed(disk)).collect()
 }
 
-/// Where volumes are served, how to see them.
+/// Where volumes are served, which of them are not well, and how to see them.
 fn volumes(out: &mut impl Write) -> Result<()> {
-    match sockets::sockets().unwrap_or_default().len() {
-        0 => Ok(()),
-        1 => Ok(writeln!(out, "\nOne volume is served: `scrubjay volume status` shows it.")?),
-        count => Ok(writeln!(out, "\n{count} volumes are served: `scrubjay volume status` shows them.")?),
+    let sockets = sockets::sockets().unwrap_or_default();
+    let (them, served) = match sockets.len() {
+        0 => return Ok(()),
+        1 => ("it", "One volume is served".to_owned()),
+        count => ("them", format!("{count} volumes are served")),
+    };
+    let faults: Vec<String> = answers(sockets).iter().filter_map(fault).collect();
+    let faults = if faults.is_empty() { String::new() } else { format!("; {}", faults.join("; ")) };
+    writeln!(out)?;
+    Ok(print_prose(out, "", &format!("{served}{faults}: `scrubjay volume status` shows {them}."), columns::width())?)
+}
+
+/// The states of volumes, as far as their servers report them in time.
+fn answers(sockets: Vec<PathBuf>) -> Vec<Status> {
+    let (sender, receiver) = mpsc::channel();
+    for socket in sockets {
+        let sender = sender.clone();
+        // A server that hangs keeps its thread until the process ends, which does not wait for it.
+        thread::spawn(move || {
+            if let Ok(status) = sockets::status_of(&socket) {
+                let _ = sender.send(status); // nobody waits any more
+            }
+        });
     }
+    drop(sender);
+    let until = Instant::now() + VOLUMES_TIMEOUT;
+    std::iter::from_fn(|| receiver.recv_timeout(until.saturating_duration_since(Instant::now())).ok()).collect()
+}
+
+/// What is wrong with a volume, in words.
+fn fault(status: &Status) -> Option<String> {
+    let name = shown(if status.name.is_empty() { &status.array } else { &status.name });
+    let state = status.state.to_string().to_uppercase();
+    let bare = if status.redundancy_left() == Some(0) { ", with no redundancy left" } else { "" };
+    let lost = if status.lost > 0 { ", and HAS LOST DATA" } else { "" };
+    (status.state.is_reduced() || status.lost > 0).then(|| format!("{name} is {state}{bare}{lost}"))
 }
 
 fn name_of(disk: &InventoryDisk) -> String {
