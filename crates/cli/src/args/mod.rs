@@ -88,7 +88,7 @@ pub enum Verb {
     Scrub(Box<ScrubArgs>),
     /// Watch over this machine: read every disk each month, read their SMART data, send alerts (the daemon)
     Watch(WatchArgs),
-    /// Three questions, a test mail, its code: from nothing to alerts that are proven
+    /// A few questions, a test mail, its code: from nothing to alerts that are proven
     Setup(SetupArgs),
     /// Change one setting of the watch; comments in the file stay
     Set(SetArgs),

@@ -1,4 +1,4 @@
-//! `scrubjay setup`: three questions from nothing to proven alerts.
+//! `scrubjay setup`: a few questions from nothing to proven alerts.
 
 use super::settings_file::{self, SettingsFile};
 use super::{alert, ask};
@@ -13,7 +13,7 @@ use scrubjay_daemon::config::WatchConfig;
 use scrubjay_device::output::{Existing, OutputFile};
 use scrubjay_jobs::control::{WatchAnswer, WatchRequest};
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 /// The channel that is set up.
@@ -74,9 +74,13 @@ pub fn run(args: &SetupArgs) -> Result<Exit> {
     }
 }
 
-/// Asks the three questions.
+/// Asks where alerts go: to whom, by which server, as which user there, and with which password.
 fn questions(out: &mut impl Write) -> Result<MailAnswers> {
     let terminal = Term::stderr();
+    // Answers may come from a file or a program, but there must be some.
+    if !io::stdin().is_terminal() && io::stdin().lock().fill_buf()?.is_empty() {
+        return Err(no_answer());
+    }
     writeln!(out, "Every sector of every disk is read within 35 days, while the disk is idle.")?;
     writeln!(out, "Where are alerts to go?\n")?;
     let to = question(out, "Mail to")?;
@@ -84,6 +88,9 @@ fn questions(out: &mut impl Write) -> Result<MailAnswers> {
         return Err(Usage("no channel was chosen: nothing was written".to_owned()).into());
     }
     let server = question(out, "Its SMTP server, such as smtp.example.org [this machine's sendmail]")?;
+    if let Some(fault) = address_fault(&to, &server) {
+        return Err(Usage(format!("{fault}: nothing was written; start again: scrubjay setup")).into());
+    }
     if server.is_empty() {
         return Ok(MailAnswers { to, server: None, user: None, password: None });
     }
@@ -101,6 +108,17 @@ fn questions(out: &mut impl Write) -> Result<MailAnswers> {
     Ok(MailAnswers { to, server: Some(server), user: Some(user), password: Some(password) })
 }
 
+/// What is wrong with where mail is to go, if anything is. This machine's own sendmail knows users without an `@`.
+fn address_fault(to: &str, server: &str) -> Option<String> {
+    let is_address = |to: &str| to.split_once('@').is_some_and(|(user, host)| !user.is_empty() && !host.is_empty());
+    if server.contains('@') {
+        return Some(format!("the server `{server}` is an address: a server is called smtp.example.org, or so"));
+    }
+    let mut addresses = to.split([',', ' ']).filter(|to| !to.is_empty());
+    let wrong = addresses.find(|to| !is_address(to) && (to.contains('@') || !server.is_empty()))?;
+    Some(format!("`{wrong}` is no mail address: write me@example.org, or so"))
+}
+
 fn question(out: &mut impl Write, prompt: &str) -> Result<String> {
     write!(out, "{prompt}: ")?;
     out.flush()?;
@@ -111,12 +129,13 @@ fn question(out: &mut impl Write, prompt: &str) -> Result<String> {
 fn line() -> Result<String> {
     let mut line = String::new();
     if io::stdin().read_line(&mut line)? == 0 {
-        return Err(Usage(
-            "setup asks questions, and there is no terminal: edit the settings instead (docs/alerts.md)".into(),
-        )
-        .into());
+        return Err(no_answer());
     }
     Ok(line.trim().to_owned())
+}
+
+fn no_answer() -> anyhow::Error {
+    Usage("setup asks questions, and there is no terminal: edit the settings instead (docs/alerts.md)".into()).into()
 }
 
 /// The settings with the mail channel at their end; the rest stays as it is.
@@ -215,6 +234,16 @@ mod tests {
             password: user.as_ref().map(|_| "secret".into()),
             user,
         }
+    }
+
+    #[test]
+    fn what_is_no_address_is_refused_unless_sendmail_may_know_the_user() {
+        let fault = |to, server| address_fault(to, server).unwrap_or_default();
+        assert_eq!(fault("me@example.org, you@example.org", "smtp.example.org"), "");
+        assert_eq!(fault("root", ""), "", "a user of this machine");
+        assert!(fault("root", "smtp.example.org").starts_with("`root` is no mail address"));
+        assert!(fault("me@example.org you@", "").starts_with("`you@` is no mail address"));
+        assert!(fault("me@example.org", "me@example.org").starts_with("the server `me@example.org` is an address"));
     }
 
     #[test]
