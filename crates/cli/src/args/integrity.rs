@@ -25,10 +25,10 @@ pub struct SimulateIntegrity {
     #[arg(value_name = "TRACE")]
     pub files: Vec<PathBuf>,
     /// Format [default: detected]
-    #[arg(long, value_name = "NAME", requires = "files", help_heading = "Trace")]
+    #[arg(long, value_name = "NAME", requires = "files", conflicts_with = "synthetic", help_heading = "Trace")]
     pub format: Option<String>,
     /// Only this device; may be repeated
-    #[arg(long, value_name = "NAME", requires = "files", help_heading = "Trace")]
+    #[arg(long, value_name = "NAME", requires = "files", conflicts_with = "synthetic", help_heading = "Trace")]
     pub device: Vec<String>,
     /// Generate this workload instead of reading a trace
     #[arg(long, value_enum, value_name = "NAME", help_heading = "Trace")]

@@ -3,7 +3,7 @@
 use super::exit_codes::TRACES as EXIT_CODES;
 use super::integrity::REQUESTS;
 use super::{DiskModelArgs, Traces, named};
-use clap::{Args, Subcommand};
+use clap::{ArgGroup, Args, Subcommand};
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_jobs::quantity;
 use scrubjay_study::mlet::SweepSetup;
@@ -105,9 +105,13 @@ pub struct StudyScrub {
     pub out: Out,
 }
 
+/// Options of `study mlet` that have no effect without a trace.
+const OF_TRACES: [&str; 4] = ["service", "disk", "slowdown", "max_slowdown"];
+
 /// Arguments of `study mlet`.
 #[derive(Debug, Args)]
 #[command(after_help = format!("{MLET_EXAMPLES}\n\n{EXIT_CODES}"))]
+#[command(group(ArgGroup::new("of traces").args(OF_TRACES).requires("files").multiple(true)))]
 pub struct StudyMlet {
     /// Trace files, compressed or not (see `scrubjay trace formats`); `-` is standard input
     #[arg(value_name = "TRACE")]

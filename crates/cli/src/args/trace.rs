@@ -161,12 +161,16 @@ Examples:
 
 The same model, hours and seed give the same trace.";
 
+/// The sources of a model other than --like: options of --like have no effect with them. (A requirement does not suffice: clap
+/// waives one that conflicts with what is given.)
+const UNLIKE: [&str; 3] = ["params", "model", "list"];
+
 /// Arguments of `trace generate`.
 #[derive(Debug, Args)]
 #[command(after_help = format!("{GENERATE_EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct TraceGenerateArgs {
     /// Output file, compressed if it ends in .gz or .zst; `-` is standard output
-    #[arg(value_name = "OUT", required_unless_present_any = ["list", "save"])]
+    #[arg(value_name = "OUT", required_unless_present_any = ["list", "save"], conflicts_with = "list")]
     pub out: Option<PathBuf>,
 
     /// Generate a trace like this one; may be repeated for the files of one trace
@@ -182,23 +186,23 @@ pub struct TraceGenerateArgs {
     #[arg(long, group = "source", help_heading = "Model")]
     pub list: bool,
     /// Name of the model in --params, or for that of --like
-    #[arg(long, value_name = "NAME", help_heading = "Model")]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["model", "list"], help_heading = "Model")]
     pub name: Option<String>,
     /// Format of --like [default: detected]
-    #[arg(long, value_name = "NAME", value_parser = named::format(), requires = "like", help_heading = "Model")]
+    #[arg(long, value_name = "NAME", value_parser = named::format(), requires = "like", conflicts_with_all = UNLIKE, help_heading = "Model")]
     pub format: Option<String>,
     /// Only this device of --like; may be repeated
-    #[arg(long, value_name = "NAME", requires = "like", help_heading = "Model")]
+    #[arg(long, value_name = "NAME", requires = "like", conflicts_with_all = UNLIKE, help_heading = "Model")]
     pub device: Vec<String>,
     /// Write the model to this file
-    #[arg(long, value_name = "PARAMS.json", help_heading = "Model")]
+    #[arg(long, value_name = "PARAMS.json", conflicts_with = "list", help_heading = "Model")]
     pub save: Option<PathBuf>,
 
     /// Length in hours [default: that of the original]
-    #[arg(long, value_name = "H", value_parser = hours, help_heading = "Run")]
+    #[arg(long, value_name = "H", value_parser = hours, conflicts_with = "list", help_heading = "Run")]
     pub hours: Option<f64>,
     /// Seed of the random numbers
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Run")]
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "list", help_heading = "Run")]
     pub seed: u64,
     /// How
     #[command(flatten)]

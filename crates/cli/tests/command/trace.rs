@@ -275,3 +275,27 @@ fn nested_verbs_have_help_and_man_pages() {
     assert!(page.contains("force"), "{page}");
     assert!(bench.run(&["generate", "completions", "bash"]).stdout.contains("--like"));
 }
+
+#[test]
+fn options_without_effect_are_refused() {
+    let bench = Bench::with_image(1);
+    let refused = |arguments: &[&str], words: &str| {
+        let ran = bench.run(arguments);
+        assert!(ran.code == Some(2) && ran.stderr.contains(words), "{arguments:?}: {ran:?}");
+    };
+    let generate = ["trace", "generate", "--model", "mid-read"];
+    for option in [["--device", "3"], ["--name", "foo"], ["--format", "msr"]] {
+        refused(&[&generate[..], &option, &["x.csv"]].concat(), "cannot be used with");
+    }
+    refused(&["trace", "generate", "--list", "--hours", "3"], "cannot be used with");
+    refused(&["trace", "generate", "--list", "x.csv"], "cannot be used with");
+    refused(&["simulate", "integrity", "--synthetic", "table3", "--device", "x"], "cannot be used with");
+    for option in
+        [["--slowdown", "3ms"], ["--max-slowdown", "30ms"], ["--disk", "8ms,5.5ms"], ["--service", "recorded"]]
+    {
+        refused(&[&["study", "mlet", "--out", "page"][..], &option].concat(), "<TRACE>");
+    }
+    // A disjunction of what is required is named as one.
+    refused(&["simulate", "integrity"], "<TRACE|--synthetic <NAME>>");
+    refused(&["explain"], "<DISK|--smart <FILE>>");
+}
