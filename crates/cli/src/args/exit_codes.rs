@@ -1,6 +1,16 @@
 //! The exit codes in the help pages.
 
-/// For the whole command, and for verbs that read disks.
+/// For the whole command: what they have in common.
+pub const ROOT: &str = "\
+Exit codes (`--help` of a verb says what they mean there; those of check are a plugin's):
+  0    done, and nothing was found
+  1    could not do the job
+  2    bad usage
+  3    done, and problems were found
+  4    no permission
+  130  stopped by a signal";
+
+/// For verbs that read disks.
 pub const ALL: &str = "\
 Exit codes:
   0    clean: every sector asked for was verified
@@ -30,7 +40,7 @@ Exit codes:
 /// For the verb that probes.
 pub const PROBE: &str = "\
 Exit codes:
-  0    answered (\"one disk\" and \"not measurable here\" are answers)
+  0    answered (\"one disk\" and \"not measurable here\" are answers), or the budget is spent
   1    could not do the job
   2    bad usage, or a device that cannot be probed
   3    answered, and a member is slow, lost, or shared
@@ -42,7 +52,7 @@ pub const BENCH: &str = "\
 Exit codes:
   0    measured
   1    could not do the job
-  2    bad usage, or nothing that can be measured
+  2    bad usage, or nothing that can be measured (of bench verify: no VERIFY)
   3    measured, and requests failed, or it is slower or faster than it can be
   4    no permission
   130  stopped by a signal: what is known was printed";

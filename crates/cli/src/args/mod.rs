@@ -73,7 +73,7 @@ Examples:
     version,
     about = "Keeps the bytes on your disks intact",
     long_about = "Scrubjay keeps the bytes on your disks intact.\n\nWithout a verb it shows the disks it sees, and what to do next.",
-    after_help = format!("{EXAMPLES}\n\n{}", exit_codes::ALL),
+    after_help = format!("{EXAMPLES}\n\n{}", exit_codes::ROOT),
 )]
 pub struct Cli {
     /// What to do.

@@ -78,6 +78,7 @@ pub fn run(args: &BenchVerifyArgs) -> Result<Exit> {
         |verdict: &VerifyVerdict| matches!(verdict.honesty, VerifyHonesty::FromCache | VerifyHonesty::ReadsNothing);
     Ok(match is_complete {
         false => Exit::Paused,
+        true if verdicts.is_empty() => Exit::Usage,
         true if verdicts.iter().any(is_dishonest) => Exit::Found,
         true => Exit::Clean,
     })
