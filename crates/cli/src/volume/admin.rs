@@ -9,6 +9,7 @@ use anyhow::{Result, bail};
 use scrubjay_core::units::Bytes;
 use scrubjay_core::volume::finding::CorruptionKind;
 use scrubjay_jobs::JobError;
+use scrubjay_jobs::control::wording::moment;
 use scrubjay_jobs::quantity::show_count;
 use scrubjay_jobs::sockets::{find, remove_stale_socket, sockets, status_of, tell};
 use scrubjay_serve::remote::client::{ClientError, ControlClient};
@@ -19,6 +20,7 @@ use scrubjay_serve::volume::conditions::{MemberCondition, VolumeCondition};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::iter;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -188,11 +190,19 @@ pub fn events(args: &EventsArgs) -> Result<Exit> {
         if answer.dropped > 0 && !args.json {
             writeln!(out, "{} earlier events are no longer known", show_count(answer.dropped))?;
         }
-        for event in &answer.events {
+        // A server of an earlier version does not say when.
+        let times = answer.times.iter().copied().map(Some).chain(iter::repeat(None));
+        for (event, time) in answer.events.iter().zip(times) {
             match args.json {
-                true => writeln!(out, "{}", serde_json::to_string(event)?)?,
-                false => print_line(&mut out, format_args!("{}", event_line(event)))?,
+                true => writeln!(out, "{}", serde_json::to_string(&TimedEvent { time, event })?)?,
+                false => {
+                    let time = time.map(|time| format!("{}  ", moment(time))).unwrap_or_default();
+                    print_line(&mut out, format_args!("{time}{}", event_line(event)))?;
+                }
             }
+        }
+        if since == 0 && answer.events.is_empty() && answer.dropped == 0 && !args.json {
+            writeln!(out, "nothing has happened since the server was started")?;
         }
         since = answer.next;
         if answer.events.is_empty() {
@@ -212,6 +222,15 @@ pub fn events(args: &EventsArgs) -> Result<Exit> {
             }
         }
     }
+}
+
+/// An event with its time, as JSON.
+#[derive(Serialize)]
+struct TimedEvent<'e> {
+    /// Seconds since 1970; null: the server does not say.
+    time: Option<u64>,
+    #[serde(flatten)]
+    event: &'e VolumeEvent,
 }
 
 /// How long one request for the next event waits for its answer.

@@ -16,6 +16,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The sockets in the folder of control sockets.
 fn sockets(served: &Served) -> Vec<PathBuf> {
@@ -209,6 +210,8 @@ fn an_nbd_socket_has_the_mode_that_was_asked_for() {
 fn events_are_followed_to_the_end() {
     let mut served = Served::new();
     served.serve(&NAMES[..6]);
+    let none = served.run(&["volume", "events"]);
+    assert_eq!((none.code, none.stdout.as_str()), (Some(0), "nothing has happened since the server was started\n"));
     let mut follow = served.command(&["volume", "events", "photos", "--follow", "--json"]);
     let mut follow = follow.stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(follow.stdout.take().unwrap()).lines();
@@ -216,6 +219,8 @@ fn events_are_followed_to_the_end() {
     assert_eq!(served.run(&["volume", "fail", "2"]).code, Some(0));
     let failed = next();
     assert_eq!((&failed["member"]["member"], &failed["member"]["state"]), (&2.into(), &"failed".into()), "{failed}");
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    assert!(failed["time"].as_u64().is_some_and(|time| time > now - 86_400 && time <= now), "{failed}");
     assert_eq!(next()["volume"], "degraded");
     assert_eq!(served.run(&["volume", "readd", NAMES[2]]).code, Some(0));
     let mut last = next();
@@ -227,6 +232,8 @@ fn events_are_followed_to_the_end() {
         listed.code == Some(0) && listed.stdout.contains("is failed: taken out by the administrator"),
         "{listed:?}"
     );
+    let is_dated = |line: &str| line.split_whitespace().nth(3).is_some_and(|time| time.contains(':')); // 12 Mar 2026 03:41
+    assert!(listed.stdout.lines().all(is_dated), "{listed:?}");
     assert_eq!(served.run(&["volume", "stop"]).code, Some(0));
     assert_eq!(follow.wait().unwrap().code(), Some(0));
 }

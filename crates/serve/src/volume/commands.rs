@@ -220,6 +220,9 @@ pub struct VolumeEvents {
     pub dropped: u64,
     /// The events, oldest first, perhaps not all. Empty: there are no more.
     pub events: Vec<VolumeEvent>,
+    /// When each of them was noticed, in seconds since 1970. (A server of an earlier version does not say.)
+    #[serde(default)]
+    pub times: Vec<u64>,
 }
 
 /// A row or a block of metadata that was not what it should be.

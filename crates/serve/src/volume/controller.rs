@@ -172,7 +172,9 @@ impl VolumeController {
             let stripes = self.stripes;
             let members = self.volume.member_states().into_iter().map(|state| condition_of(state, stripes)).collect();
             let paths = &self.paths;
-            self.events.record_changes(condition, members, |member| paths.get(member.get()).cloned().flatten());
+            self.events.record_changes(scrubjay_device::clock::today(), condition, members, |member| {
+                paths.get(member.get()).cloned().flatten()
+            });
         }
         let dropped = self.volume.take_findings_dropped();
         self.finding_count += dropped;
@@ -180,7 +182,7 @@ impl VolumeController {
         while let Some(record) = self.volume.poll_finding() {
             let data = self.volume.superblock().geometry.layout.shape().data;
             let path = self.paths.get(record.member.get()).and_then(Option::as_deref);
-            self.events.push(VolumeEvent::Finding(Finding::of(&record, path, data)));
+            self.events.push(scrubjay_device::clock::today(), VolumeEvent::Finding(Finding::of(&record, path, data)));
             self.verifications.found(&record);
             self.finding_count += 1;
             self.lost_count += u64::from(record.end == Resolution::Lost);

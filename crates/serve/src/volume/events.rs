@@ -5,6 +5,7 @@ use super::commands::{MemberEvent, VolumeEvent, VolumeEvents};
 use super::conditions::{MemberCondition, VolumeCondition};
 use crate::control::CommandId;
 use scrubjay_core::index::MemberIndex;
+use scrubjay_core::units::UnixSeconds;
 use std::collections::VecDeque;
 
 /// Events kept, at most (count); older ones are only counted.
@@ -15,7 +16,8 @@ const EVENTS_PER_ANSWER: usize = 200;
 /// The event log of a volume.
 #[derive(Debug, Default)]
 pub(super) struct EventLog {
-    kept: VecDeque<VolumeEvent>,
+    /// The newest events, with the time at which each was noticed.
+    kept: VecDeque<(UnixSeconds, VolumeEvent)>,
     /// Number of the next event, which is the count of those so far.
     next: u64,
     /// Commands that wait for an event of this number or a later one.
@@ -31,9 +33,9 @@ impl EventLog {
         self.next
     }
 
-    /// Appends an event.
-    pub fn push(&mut self, event: VolumeEvent) {
-        self.kept.push_back(event);
+    /// Appends an event that was noticed now.
+    pub fn push(&mut self, now: UnixSeconds, event: VolumeEvent) {
+        self.kept.push_back((now, event));
         self.next += 1;
         if self.kept.len() > EVENTS_MAX {
             self.kept.pop_front();
@@ -51,6 +53,7 @@ impl EventLog {
     /// Compares the conditions with those of the last call, and appends events for the changes. The first call appends none.
     pub fn record_changes(
         &mut self,
+        now: UnixSeconds,
         volume: VolumeCondition,
         members: Vec<(MemberCondition, Option<String>)>,
         path: impl Fn(MemberIndex) -> Option<String>,
@@ -62,11 +65,11 @@ impl EventLog {
                 // The progress of a rebuild changes all the time.
                 let detail = detail.filter(|_| state != MemberCondition::Rebuilding);
                 let path = path(MemberIndex(index));
-                self.push(VolumeEvent::Member(MemberEvent { member: index, path, state, detail }));
+                self.push(now, VolumeEvent::Member(MemberEvent { member: index, path, state, detail }));
             }
         }
         if !is_first && self.volume != Some(volume) {
-            self.push(VolumeEvent::Volume(volume));
+            self.push(now, VolumeEvent::Volume(volume));
         }
         (self.members, self.volume) = (conditions, Some(volume));
     }
@@ -75,9 +78,10 @@ impl EventLog {
     pub fn report(&self, since: u64) -> VolumeEvents {
         let first = self.next - self.kept.len() as u64;
         let from = since.clamp(first, self.next);
-        let events: Vec<VolumeEvent> =
-            self.kept.iter().skip((from - first) as usize).take(EVENTS_PER_ANSWER).cloned().collect();
-        VolumeEvents { next: from + events.len() as u64, dropped: first.saturating_sub(since), events }
+        let reported = self.kept.iter().skip((from - first) as usize).take(EVENTS_PER_ANSWER).cloned();
+        let (times, events): (Vec<u64>, Vec<VolumeEvent>) =
+            reported.map(|(UnixSeconds(time), event)| (time, event)).unzip();
+        VolumeEvents { next: from + events.len() as u64, dropped: first.saturating_sub(since), events, times }
     }
 
     /// Events from number `since` on. `None`: there are none yet; the answer follows by [`EventLog::take_ready`].
@@ -107,9 +111,11 @@ impl EventLog {
 mod tests {
     use super::*;
 
+    const NOW: UnixSeconds = UnixSeconds(1_773_320_400);
+
     fn record(log: &mut EventLog, volume: VolumeCondition, members: &[MemberCondition]) {
         let members = members.iter().map(|&member| (member, Some("why".to_owned()))).collect();
-        log.record_changes(volume, members, |member| (member.get() == 1).then(|| "b.img".to_owned()));
+        log.record_changes(NOW, volume, members, |member| (member.get() == 1).then(|| "b.img".to_owned()));
     }
 
     #[test]
@@ -126,11 +132,14 @@ mod tests {
             VolumeEvent::Member(MemberEvent { member: 1, path, state, detail })
         };
         let both = vec![member(Failed, Some("why")), VolumeEvent::Volume(VolumeCondition::Degraded)];
-        assert_eq!(log.take_ready(), [(CommandId(7), VolumeEvents { next: 2, dropped: 0, events: both })]);
+        assert_eq!(
+            log.take_ready(),
+            [(CommandId(7), VolumeEvents { next: 2, dropped: 0, events: both, times: vec![NOW.0; 2] })]
+        );
         record(&mut log, VolumeCondition::Rebuilding, &[Active, Rebuilding]);
         record(&mut log, VolumeCondition::Rebuilding, &[Active, Rebuilding]);
         assert_eq!(log.report(2).events, [member(Rebuilding, None), VolumeEvent::Volume(VolumeCondition::Rebuilding)]);
-        assert_eq!(log.report(4), VolumeEvents { next: 4, dropped: 0, events: Vec::new() });
+        assert_eq!(log.report(4), VolumeEvents { next: 4, ..VolumeEvents::default() });
         assert_eq!(log.report_or_wait(CommandId(8), 4), None);
         assert_eq!(log.take_waiting().len(), 1);
     }
@@ -138,7 +147,7 @@ mod tests {
     #[test]
     fn events_that_are_no_longer_kept_are_counted() {
         let mut log = EventLog::default();
-        (0..=EVENTS_MAX).for_each(|_| log.push(VolumeEvent::Volume(VolumeCondition::Open)));
+        (0..=EVENTS_MAX).for_each(|_| log.push(NOW, VolumeEvent::Volume(VolumeCondition::Open)));
         let report = log.report(0);
         assert_eq!(
             (report.dropped, report.events.len(), report.next),
