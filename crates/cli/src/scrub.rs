@@ -125,11 +125,21 @@ impl From<TargetNameError> for NotReady {
             TargetNameError::Absent(name) if Path::new("/dev").join(name).exists() => {
                 format!("; did you mean {}?", Path::new("/dev").join(name).display())
             }
-            TargetNameError::Absent(_) => " (start a volume with `scrubjay volume serve`)".to_owned(),
+            // What has a dot or a slash is a file's name, and sdX is a disk's.
+            TargetNameError::Absent(name) if may_be_volume(name) => {
+                " (start a volume with `scrubjay volume serve`)".to_owned()
+            }
             _ => String::new(),
         };
         NotReady { text: format!("{error}{hint}"), exit: exit_of_name(&error), is_held_here: false }
     }
+}
+
+/// Is this more likely a volume's name than a mistyped file or disk?
+fn may_be_volume(name: &Path) -> bool {
+    let name = name.to_string_lossy();
+    let is_disk = ["sd", "nvme", "vd", "md", "loop"].iter().any(|kind| name.starts_with(kind));
+    !is_disk && !name.contains(['.', '/'])
 }
 
 impl From<SessionError> for NotReady {

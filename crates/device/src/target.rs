@@ -66,7 +66,7 @@ impl TargetIdentity {
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
     /// No file has this name.
-    #[error("{path}: no such device or file")]
+    #[error("{path}: no such device or file{hint}", hint = device_hint(.path))]
     Absent {
         /// Path, as the user gave it.
         path: PathBuf,
@@ -223,6 +223,16 @@ impl TargetError {
     }
 }
 
+/// Asks whether a name that is no file here was meant as that of a device, if there is one: `loop2`.
+fn device_hint(path: &Path) -> String {
+    let device = Path::new("/dev").join(path);
+    let is_name = path.components().count() == 1 && path.is_relative();
+    match is_name && device.exists() {
+        true => format!("; did you mean {}?", device.display()),
+        false => String::new(),
+    }
+}
+
 /// Advice on a refused permission, depending on the user and on the kind of file.
 pub(crate) fn permission_advice(path: &Path) -> &'static str {
     let is_device = fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_block_device());
@@ -364,6 +374,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("image");
         assert!(refused(&path).ends_with("no such device or file"));
+        assert!(refused(Path::new("null")).ends_with("no such device or file; did you mean /dev/null?"));
         assert!(refused(folder.path()).contains("is a directory: name a block device or an image file"));
         assert!(refused(Path::new("/dev/null")).contains("is a character device"));
         fs::write(&path, []).unwrap();

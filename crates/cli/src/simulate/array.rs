@@ -18,6 +18,7 @@ use scrubjay_sim::array::noise::Noise;
 use scrubjay_sim::array::queue::Discipline;
 use scrubjay_sim::array::setup::{ArraySetup, Odd};
 use scrubjay_sim::array::truth::{Agreement, Truth};
+use scrubjay_watch::counted;
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -121,7 +122,8 @@ fn model(args: &SimulateArray) -> Result<ArraySetup, String> {
         ));
     }
     if data == 0 || data > disks {
-        return Err(format!("--layout {} needs more than {parity} disks, not --disks {disks}", args.layout));
+        let more = counted(parity as u64, "disk");
+        return Err(format!("--layout {} needs more than {more}, not --disks {disks}", args.layout));
     }
     let layout = Layout::new(args.layout, Shape { data, parity }, disks).map_err(|error| error.to_string())?;
     let setup = ArraySetup {

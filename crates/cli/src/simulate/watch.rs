@@ -14,6 +14,7 @@ use scrubjay_sim::host::run::{HostSummary, ModelledHost};
 use scrubjay_sim::host::setup::HostSetup;
 use scrubjay_sim::host::table::{HostMessage, HostTable};
 use scrubjay_watch::calendar::{DAY, show_time};
+use scrubjay_watch::counted;
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -80,7 +81,8 @@ fn month_of((year, month): (i64, u32)) -> String {
 }
 
 fn print(out: &mut impl Write, args: &SimulateWatch, table: &HostTable, every_days: u64) -> io::Result<()> {
-    writeln!(out, "{} disks, {} days, seed {}: a model", args.disks, args.days, args.seed)?;
+    let (disks, days) = (counted(args.disks as u64, "disk"), counted(args.days, "day"));
+    writeln!(out, "{disks}, {days}, seed {}: a model", args.seed)?;
     writeln!(out, "\nmonth     passes  incidents  resolved  messages  oldest unread sector")?;
     for month in &table.months {
         writeln!(
@@ -96,7 +98,7 @@ fn print(out: &mut impl Write, args: &SimulateWatch, table: &HostTable, every_da
     }
     let worst = table.months.iter().map(|month| month.age_max).max().unwrap_or(0).div_ceil(DAY);
     let word = if worst <= every_days { "in time" } else { "too late" };
-    writeln!(out, "\nEvery sector is to be read within {every_days} days; the longest wait was {worst}: {word}.")?;
+    writeln!(out, "\nEvery sector is to be read within {every_days} days; the longest wait was {worst} d: {word}.")?;
     let HostTable { forecasts, held, .. } = table;
     writeln!(out, "Forecasts: {held} of {forecasts} passes ended in the range forecast (8 of 10 should).")?;
     writeln!(out, "\nWhat arrived (what came by several ways is shown once):")?;

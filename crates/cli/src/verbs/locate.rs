@@ -39,6 +39,9 @@ pub fn run(args: &LocateArgs) -> Result<Exit> {
     if let Some(place) = &disk.by_path {
         print_line(&mut out, format_args!("  place    {place}"))?;
     }
+    if args.off {
+        return Ok(Exit::Clean);
+    }
     let warning = match disk.serial {
         Some(_) => "Before you pull it: compare the serial number. The wrong disk is data lost.",
         None => "It reports no serial number: look twice. The wrong disk is data lost.",

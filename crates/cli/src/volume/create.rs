@@ -60,7 +60,8 @@ fn layout(args: &Create) -> Result<Layout, Refused> {
     if args.layout.is_none() && disks != shape.slots() && (shape.data, shape.parity) != (1, 1) {
         let Shape { data, parity } = shape;
         let needed = shape.slots();
-        return Err(Refused::usage(format!("{data}+{parity} needs {needed} members, and {disks} were named")));
+        let were = if disks == 1 { "was" } else { "were" };
+        return Err(Refused::usage(format!("{data}+{parity} needs {needed} members, and {disks} {were} named")));
     }
     let kind = args.layout.unwrap_or(match (shape.data, shape.parity) {
         (_, 0) => LayoutKind::Raid0,

@@ -18,10 +18,10 @@ use scrubjay_core::units::UnixSeconds;
 use scrubjay_device::md;
 use scrubjay_jobs::control::{WatchAnswer, WatchRequest};
 use scrubjay_jobs::zone::ZonedCalendar;
-use scrubjay_watch::Watch;
 use scrubjay_watch::events::{PersonCommand, WatchEvent, WatchOp};
 use scrubjay_watch::facts::{ArrayActivity, DiskKey, SessionSubject, SubjectKey};
 use scrubjay_watch::incident::IncidentSubject;
+use scrubjay_watch::{Watch, counted};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
@@ -261,8 +261,8 @@ impl<'s> Daemon<'s> {
         let warnings = self.survey.warnings.join("; ");
         self.set_trouble("survey", (!warnings.is_empty()).then_some(warnings));
         if !std::mem::replace(&mut self.is_ready, true) {
-            let (disks, arrays) = (self.survey.disks.len(), self.survey.arrays.len());
-            (self.say)(&format!("watching {disks} disks and {arrays} arrays"));
+            let (disks, arrays) = (self.survey.disks.len() as u64, self.survey.arrays.len() as u64);
+            (self.say)(&format!("watching {} and {}", counted(disks, "disk"), counted(arrays, "array")));
             let _ = sd_notify::notify(&[sd_notify::NotifyState::Ready]);
         }
     }
