@@ -95,11 +95,11 @@ mod tests {
     #[test]
     fn errors_name_line_and_key() {
         for (text, expected) in [
-            ("[scrub]\n\nwait = \"5\"\n", ":3: wait: `5` is no time: write 1ms"),
-            ("[scrub]\nwait = 5", ":2: wait: `5` is no time"),
+            ("[scrub]\n\nwait = \"5\"\n", ":3: wait: `5`: a time needs a unit"),
+            ("[scrub]\nwait = 5", ":2: wait: `5`: a time needs a unit"),
             ("scrub = { order = \"oldest\", request = \"big\" }", ":1: request: `big` is no size"),
             ("[scrub]\npolicy = \"nice\"", ":2: policy: `nice` is not one of budget, waiting, "),
-            ("[scrub]\nwait = 1.5", ":2: wait: `1.5` is no time"),
+            ("[scrub]\nwait = 1.5", ":2: wait: `1.5`: a time needs a unit"),
             ("[scrub]\nslowdown = true", ":2: slowdown: invalid type: boolean `true`, expected a string such as"),
             ("[scrub]\nslow = \"1ms\"", ":2: unknown field `slow`, expected one of `slowdown`, `max-slowdown`"),
             ("[scrum]\nwait = \"1ms\"", ":1: unknown field `scrum`, expected `scrub`"),

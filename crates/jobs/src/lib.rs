@@ -21,7 +21,7 @@
 //! assert_eq!(policy.parameters().goal.mean, Nanos(500_000));
 //!
 //! let error = config::parse("[scrub]\nwait = \"soon\"\n").unwrap_err();
-//! assert!(error.starts_with(":2: wait: `soon` is no time"));
+//! assert!(error.starts_with(":2: wait: `soon` is not a time"));
 //! ```
 
 pub mod bench;
