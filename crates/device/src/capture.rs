@@ -23,6 +23,7 @@ use crate::detector::ring::PerfRing;
 use crate::detector::tracepoint::{Events, Field, Tracepoint};
 use crate::ioprio::IDLE_MIN;
 use crate::sysfs::DiskNode;
+use crate::target::device_hint;
 use scrubjay_core::units::{Bytes, Nanos, SECTOR_BYTES};
 use std::ffi::CString;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -206,7 +207,7 @@ impl Capture {
 /// The whole disk of a block device, and whether the device is only a part of it.
 fn disk_of(path: &Path) -> Result<(DiskNode, bool), String> {
     let metadata = fs::metadata(path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => "no such device".to_owned(),
+        io::ErrorKind::NotFound => format!("no such device{}", device_hint(path)),
         _ => error.to_string(),
     })?;
     if !metadata.file_type().is_block_device() {

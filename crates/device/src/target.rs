@@ -224,7 +224,7 @@ impl TargetError {
 }
 
 /// Asks whether a name that is no file here was meant as that of a device, if there is one: `loop2`.
-fn device_hint(path: &Path) -> String {
+pub(crate) fn device_hint(path: &Path) -> String {
     let device = Path::new("/dev").join(path);
     let is_name = path.components().count() == 1 && path.is_relative();
     match is_name && device.exists() {

@@ -145,7 +145,11 @@ impl Explained {
             is_watched && matches!(obstacle, SmartObstacle::NotSupported | SmartObstacle::NoCounters)
         };
         let obstacle = self.obstacle().filter(|obstacle| self.state != HealthState::Replace && !is_done(obstacle));
-        to_do.extend(obstacle.map(|obstacle| sentence(&obstacle.advice(&device))));
+        to_do.extend(obstacle.map(|obstacle| match (obstacle, &self.disk) {
+            // It was recorded without permission: that is past, and only another recording helps.
+            (SmartObstacle::NoPermission, None) => "Record it again as root: sudo smartctl --json -a DEVICE".to_owned(),
+            _ => sentence(&obstacle.advice(&device)),
+        }));
         let oldest_read = self.record.as_ref().and_then(|record| record.oldest_read_seconds);
         let is_due = !is_watched && oldest_read.is_none_or(|age| age > DUE_SECONDS);
         if is_due && matches!(self.state, HealthState::Ok | HealthState::Watch) {
@@ -219,6 +223,7 @@ mod tests {
     fn no_permission_is_an_exit_code_of_its_own() {
         let explained = explained(NO_PERMISSION, None);
         assert_eq!((explained.state, explained.exit()), (HealthState::Unknown, Exit::Permission));
+        assert_eq!(explained.to_do(), ["Record it again as root: sudo smartctl --json -a DEVICE"], "of a recording");
     }
 
     #[test]
