@@ -2,20 +2,57 @@
 
 pub use scrubjay_device::shown::{shown, shown_path};
 
+use crate::columns;
 use std::fmt;
 use std::io::{self, Write};
 
-/// Prints one line of a result. It stays one line, and contains no terminal commands, whatever its text.
+/// Prints one line of a result: one line into a pipe, broken between words in a terminal that is narrower. It contains
+/// no terminal commands, whatever its text.
 ///
 /// # Errors
 /// An error of `out`.
 pub fn print_line(out: &mut impl Write, line: fmt::Arguments<'_>) -> io::Result<()> {
-    writeln!(out, "{}", shown(&line.to_string()))
+    print_folded(out, &line.to_string(), columns::width())
 }
 
-/// Prints one line to standard error. It stays one line, and contains no terminal commands, whatever its text.
+/// Prints one line to standard error, as [`print_line`] does.
 pub fn say(line: fmt::Arguments<'_>) {
-    let _ = writeln!(io::stderr().lock(), "{}", shown(&line.to_string()));
+    let _ = print_folded(&mut io::stderr().lock(), &line.to_string(), columns::of_stderr());
+}
+
+/// Prints one line that is broken between words in a terminal that is narrower; what goes on is indented, so that no
+/// text can look like a line of ours.
+///
+/// # Errors
+/// An error of `out`.
+pub fn print_folded(out: &mut impl Write, line: &str, terminal: Option<usize>) -> io::Result<()> {
+    folded(line, terminal.map_or(usize::MAX, |columns| columns.max(WIDTH_MIN)))
+        .iter()
+        .try_for_each(|line| writeln!(out, "{line}"))
+}
+
+/// A line in lines of `width` characters, with its indent and the blanks inside; what goes on has two blanks more.
+fn folded(line: &str, width: usize) -> Vec<String> {
+    let line = shown(line);
+    if line.chars().count() <= width {
+        return vec![line.into_owned()];
+    }
+    let indent = line.chars().take_while(|&char| char == ' ').count();
+    let (mut lines, mut gap) = (vec![" ".repeat(indent)], 0);
+    for word in line[indent..].split(' ') {
+        let last = lines.last_mut().expect("there is always one");
+        gap += 1;
+        match word.chars().count() {
+            0 => continue,
+            _ if last.trim().is_empty() => last.push_str(word),
+            count if last.chars().count() + gap + count <= width => {
+                last.extend([&" ".repeat(gap), word]);
+            }
+            _ => lines.push(format!("{:1$}{word}", "", indent + 2)),
+        }
+        gap = 0;
+    }
+    lines
 }
 
 /// An error and what caused it, in words alone: without the number that the library adds to the system's message,
@@ -73,9 +110,11 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
 pub fn print_prose(out: &mut impl Write, label: &str, text: &str, terminal: Option<usize>) -> io::Result<()> {
     let indent = label.chars().count();
     let mut label = shown(label);
-    let lines = match terminal {
-        Some(_) => wrapped(text, prose_width(terminal).saturating_sub(indent)),
-        None => vec![shown(text).into_owned()],
+    let width = terminal.map_or(usize::MAX, |_| prose_width(terminal).saturating_sub(indent));
+    // A text that fits keeps the blanks between its words.
+    let lines = match shown(text) {
+        text if text.chars().count() <= width => vec![text.into_owned()],
+        text => wrapped(&text, width),
     };
     for line in lines {
         writeln!(out, "{}", format!("{label:indent$}{line}").trim_end())?;
@@ -105,6 +144,21 @@ mod tests {
         assert_eq!(wrapped("one two  three", 7), ["one two", "three"]);
         assert_eq!(wrapped("incomprehensible a b", 5), ["incomprehensible", "a b"]);
         assert_eq!(wrapped("", 5), [""]);
+    }
+
+    #[test]
+    fn a_line_is_broken_in_a_narrow_terminal_only() {
+        let line = "  x.img: the watch is not running:  sudo systemctl enable --now scrubjay";
+        let text = |terminal| {
+            let mut out = Vec::new();
+            print_folded(&mut out, line, terminal).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(text(None), format!("{line}\n"));
+        assert_eq!(text(Some(80)), format!("{line}\n"));
+        let narrow = "  x.img: the watch is not running:  sudo\n    systemctl enable --now scrubjay\n";
+        assert_eq!((text(Some(40)), text(Some(3))), (narrow.to_owned(), narrow.to_owned()));
+        assert_eq!(folded("a\nscrubjay: b", 5), ["a\\nscrubjay:", "  b"], "one line only begins at the edge");
     }
 
     #[test]
