@@ -1,7 +1,8 @@
 //! Tables for a terminal: columns as wide as needed, without the least important ones if not all fit.
 
-use crate::say::{shown, wrapped};
+use crate::say::{print_folded, shown, wrapped};
 use std::io::{self, Write};
+use std::ops::Range;
 use std::os::fd::AsFd;
 
 /// The gap between two columns.
@@ -23,6 +24,9 @@ pub fn of_stderr() -> Option<usize> {
 
 /// A serial console may have columns and no rows.
 fn of_terminal(stream: impl AsFd) -> Option<usize> {
+    if cfg!(test) {
+        return None; // No test depends on the terminal that it runs in.
+    }
     let size = rustix::termios::tcgetwinsize(stream).ok()?;
     Some(usize::from(size.ws_col)).filter(|&columns| columns > 0)
 }
@@ -39,34 +43,88 @@ pub fn print(
     width: Option<usize>,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let head: Vec<String> = headings.iter().map(|&heading| heading.to_owned()).collect();
-    let size = |row: &Vec<String>, column: usize| row.get(column).map_or(0, |cell| cell.chars().count());
-    let widths: Vec<usize> = (0..headings.len())
-        .map(|column| rows.iter().chain([&head]).map(|row| size(row, column)).max().unwrap_or(0))
-        .collect();
-    let mut columns: Vec<usize> = (0..headings.len()).collect();
-    let needed =
-        |columns: &[usize]| columns.iter().map(|&column| widths[column] + GAP.len()).sum::<usize>() - GAP.len();
-    for heading in least_important {
-        if width.is_some_and(|width| needed(&columns) > width) {
-            columns.retain(|&column| headings[column] != *heading);
+    TextTable { headings, least_important, figures: 0..0, indent: 0 }.print(rows, width, out)
+}
+
+/// How a table is laid out.
+#[derive(Clone, Debug)]
+pub struct TextTable<'a> {
+    /// The headings of all columns; if all are empty, there is no line of them.
+    pub headings: &'a [&'a str],
+    /// The headings of columns that may be left out, in this order.
+    pub least_important: &'a [&'a str],
+    /// The columns that are aligned at the right.
+    pub figures: Range<usize>,
+    /// Blanks before each line.
+    pub indent: usize,
+}
+
+impl TextTable<'_> {
+    /// Prints the table: without its least important columns if it is too wide, then with the last column wrapped; if
+    /// even that does not fit, each row as a record of lines `heading: value`.
+    ///
+    /// # Errors
+    /// An error of `out`.
+    pub fn print(&self, rows: &[Vec<String>], width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
+        let TextTable { headings, indent, .. } = *self;
+        let head: Vec<String> = headings.iter().map(|&heading| heading.to_owned()).collect();
+        let size = |row: &Vec<String>, column: usize| row.get(column).map_or(0, |cell| shown(cell).chars().count());
+        let widths: Vec<usize> = (0..headings.len())
+            .map(|column| rows.iter().chain([&head]).map(|row| size(row, column)).max().unwrap_or(0))
+            .collect();
+        let mut columns: Vec<usize> = (0..headings.len()).collect();
+        let needed =
+            |columns: &[usize]| columns.iter().map(|&column| widths[column] + GAP.len()).sum::<usize>() + indent;
+        for heading in self.least_important {
+            if width.is_some_and(|width| needed(&columns) > width + GAP.len()) {
+                columns.retain(|&column| headings[column] != *heading);
+            }
         }
-    }
-    let Some(last) = columns.pop() else { return Ok(()) };
-    let before = columns.iter().map(|&column| widths[column] + GAP.len()).sum::<usize>();
-    let rest = width.map_or(usize::MAX, |width| width.saturating_sub(before).max(LAST_MIN));
-    for row in [&head].into_iter().chain(rows) {
-        let cell = |column: usize| row.get(column).map_or("", String::as_str);
-        let cells = columns.iter().map(|&column| format!("{:1$}{GAP}", shown(cell(column)), widths[column]));
-        let mut start: String = cells.collect();
-        let is_fitting = cell(last).chars().count() <= rest;
-        let lines = if is_fitting { vec![shown(cell(last)).into_owned()] } else { wrapped(cell(last), rest) };
-        for line in lines {
-            writeln!(out, "{}", format!("{start:before$}{line}").trim_end())?;
-            start.clear();
+        let Some((&last, others)) = columns.split_last() else { return Ok(()) };
+        let before = indent + others.iter().map(|&column| widths[column] + GAP.len()).sum::<usize>();
+        let last_min = if self.figures.contains(&last) { widths[last] } else { widths[last].min(LAST_MIN) };
+        if width.is_some_and(|width| before + last_min > width) && !others.is_empty() {
+            return self.print_records(&columns, rows, width, out);
         }
+        let rest = width.map_or(usize::MAX, |width| width.saturating_sub(before).max(LAST_MIN));
+        let is_headed = headings.iter().any(|heading| !heading.is_empty());
+        for row in is_headed.then_some(&head).into_iter().chain(rows) {
+            let cell = |column: usize| {
+                let text = shown(row.get(column).map_or("", String::as_str));
+                let width = widths[column];
+                if self.figures.contains(&column) { format!("{text:>width$}") } else { format!("{text:width$}") }
+            };
+            let mut start: String = " ".repeat(indent);
+            start.extend(others.iter().map(|&column| cell(column) + GAP));
+            let end = cell(last);
+            let is_fitting = end.trim_end().chars().count() <= rest;
+            let lines = if is_fitting { vec![end] } else { wrapped(&end, rest) };
+            for line in lines {
+                writeln!(out, "{}", format!("{start:before$}{line}").trim_end())?;
+                start.clear();
+            }
+        }
+        Ok(())
     }
-    Ok(())
+
+    /// Prints a record for each row: the first of its lines at the edge, the others indented.
+    fn print_records(
+        &self,
+        columns: &[usize],
+        rows: &[Vec<String>],
+        width: Option<usize>,
+        out: &mut impl Write,
+    ) -> io::Result<()> {
+        for row in rows {
+            let cells = columns.iter().filter_map(|&column| Some((self.headings[column], row.get(column)?)));
+            for (index, (heading, cell)) in cells.filter(|(_, cell)| !cell.trim().is_empty()).enumerate() {
+                let colon = if heading.is_empty() { "" } else { ": " };
+                let (indent, cell) = (if index == 0 { 0 } else { 2 }, cell.trim());
+                print_folded(out, &format!("{:indent$}{}{colon}{cell}", "", heading.trim()), width)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -93,5 +151,34 @@ mod tests {
         print(&["DISK", "NOW"], &[], &rows, Some(28), &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         assert_eq!(text, "DISK  NOW\nsda   paused until tomorrow,\n      or until resumed\n");
+    }
+
+    #[test]
+    fn a_table_that_cannot_fit_becomes_records() {
+        let text = |width| {
+            let mut out = Vec::new();
+            let row = ["sde bay 5", "ok", "12 d ago", "0", "next pass begins 11 Jan 2027"].map(str::to_owned).to_vec();
+            print(&["DISK", "STATE", "LAST FULL READ", "BAD SECTORS", "NOW"], &[], &[row], width, &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(text(Some(80)).lines().count(), 2);
+        let records = "DISK: sde bay 5\n  STATE: ok\n  LAST FULL READ: 12 d ago\n  BAD SECTORS: 0\n  NOW: next pass begins 11 Jan 2027\n";
+        assert_eq!(text(Some(40)), records);
+        for width in 40..90 {
+            assert!(
+                text(Some(width)).lines().all(|line| line.chars().count() <= width),
+                "{width}: {}",
+                text(Some(width))
+            );
+        }
+    }
+
+    #[test]
+    fn figures_are_aligned_at_the_right() {
+        let mut out = Vec::new();
+        let rows = [["a", "1", "x"], ["bc", "234", ""]].map(|row| row.map(str::to_owned).to_vec());
+        let table = TextTable { headings: &["", "n", ""], least_important: &[], figures: 1..2, indent: 2 };
+        table.print(&rows, Some(40), &mut out).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "        n\n  a     1  x\n  bc  234\n");
     }
 }
