@@ -1,10 +1,11 @@
 //! The folder of a page, and the findings that are printed.
 
 use crate::args::Out;
+use crate::columns::{self, TextTable};
 use crate::exit::Exit;
 use crate::page;
 use crate::page::StudyProvenance;
-use crate::say::{shown, shown_path};
+use crate::say::{print_line, print_prose, shown_path};
 use anyhow::{Context, Result};
 use scrubjay_chart::{Exhibit, Page, Table};
 use std::io::{self, Write};
@@ -28,49 +29,43 @@ pub fn write(page: &Page, out: &Out, facts: &StudyProvenance, findings: &[&str])
 }
 
 fn report(page: &Page, written: &[impl AsRef<Path>], findings: &[&str]) -> io::Result<()> {
-    let mut stdout = io::stdout().lock();
+    let (mut stdout, width) = (io::stdout().lock(), columns::width());
     if let Some(index) = written.first() {
         let beside = match written.len() - 1 {
             0 => String::new(),
             more => format!(", and {more} files of figures and numbers beside it"),
         };
-        writeln!(stdout, "{}: \"{}\"{beside}", shown_path(index.as_ref()), shown(&page.title))?;
+        print_line(&mut stdout, format_args!("{}: \"{}\"{beside}", shown_path(index.as_ref()), page.title))?;
     }
     if let Some(first) = page.paragraphs.first() {
         writeln!(stdout)?;
-        first.lines().try_for_each(|line| writeln!(stdout, "{}", shown(line)))?;
+        first.lines().try_for_each(|line| print_prose(&mut stdout, "", line, width))?;
     }
     for wanted in findings {
         // If several traces have an exhibit of one kind, the first is taken.
         let Some(exhibit) = page.exhibits.iter().find(|exhibit| exhibit.name().starts_with(wanted)) else { continue };
-        writeln!(stdout, "\n{}:", shown(exhibit.title()))?;
-        exhibit.caption().lines().try_for_each(|line| writeln!(stdout, "  {}", shown(line)))?;
+        writeln!(stdout)?;
+        print_prose(&mut stdout, "", &format!("{}:", exhibit.title()), width)?;
+        exhibit.caption().lines().try_for_each(|line| print_prose(&mut stdout, "  ", line, width))?;
         if let Exhibit::Table(table) = exhibit {
-            for line in lines(table) {
-                writeln!(stdout, "  {}", shown(&line))?;
-            }
+            print_table(table, width, &mut stdout)?;
         }
     }
     Ok(())
 }
 
-/// The head and the rows in columns: the first left-aligned, numbers right-aligned. Empty if the table is too large.
-fn lines(table: &Table) -> Vec<String> {
+/// Prints the head and the rows in columns: the first left-aligned, numbers right-aligned. A table that is too large is
+/// on the page only.
+fn print_table(table: &Table, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
     let all: Vec<&Vec<String>> = std::iter::once(&table.head).chain(&table.rows).collect();
     let cell = |row: &[String], column: usize| row.get(column).map_or(0, |cell| cell.chars().count());
-    let widths: Vec<usize> =
-        (0..table.head.len()).map(|column| all.iter().map(|row| cell(row, column)).max().unwrap_or(0)).collect();
-    if table.rows.len() > ROWS_MAX || widths.iter().map(|width| width + 2).sum::<usize>() > COLUMNS_MAX {
-        return Vec::new();
+    let widths = (0..table.head.len()).map(|column| all.iter().map(|row| cell(row, column)).max().unwrap_or(0));
+    if table.rows.len() > ROWS_MAX || widths.map(|width| width + 2).sum::<usize>() > COLUMNS_MAX {
+        return Ok(());
     }
-    let line = |row: &&Vec<String>| {
-        let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, &width))| match column {
-            0 => format!("{cell:<width$}"),
-            _ => format!("  {cell:>width$}"),
-        });
-        cells.collect::<String>().trim_end().to_owned()
-    };
-    all.iter().map(line).collect()
+    let headings: Vec<&str> = table.head.iter().map(String::as_str).collect();
+    let figures = 1..headings.len();
+    TextTable { headings: &headings, least_important: &[], figures, indent: 2 }.print(&table.rows, width, out)
 }
 
 #[cfg(test)]
@@ -85,11 +80,17 @@ mod tests {
 
     #[test]
     fn a_table_that_fits_is_printed_in_columns() {
+        let text = |rows| {
+            let mut out = Vec::new();
+            print_table(&table(rows), None, &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
         assert_eq!(
-            lines(&table(vec![vec!["a", "22 h"], vec!["a.spc:0", "3 days"]])),
-            ["trace      1 ms", "a          22 h", "a.spc:0  3 days",]
+            text(vec![vec!["a", "22 h"], vec!["a.spc:0", "3 days"]]),
+            "  trace      1 ms\n  a          22 h\n  a.spc:0  3 days\n"
         );
-        assert!(lines(&table(vec![vec![&"a".repeat(80), "1 h"]])).is_empty(), "too wide");
-        assert!(lines(&table(vec![vec!["a", "1 h"]; 61])).is_empty(), "too long");
+        let wide = "a".repeat(80);
+        assert!(text(vec![vec![&wide, "1 h"]]).is_empty(), "too wide");
+        assert!(text(vec![vec!["a", "1 h"]; 61]).is_empty(), "too long");
     }
 }
