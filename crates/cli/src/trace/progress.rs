@@ -1,8 +1,9 @@
 //! The progress of reading a long trace, shown on a terminal only.
 
 use crate::say::say;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use scrubjay_jobs::quantity::show_count;
+use std::fmt;
 use std::time::Instant;
 
 /// Counts and shows records.
@@ -15,8 +16,11 @@ impl RecordProgress {
     /// Begins to count; `action` is a word such as `converted`.
     pub fn new(action: &'static str) -> RecordProgress {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(5));
-        let style = ProgressStyle::with_template("{prefix} {human_pos} records  {per_sec}  {elapsed}  {msg}");
-        bar.set_style(style.expect("a constant template"));
+        let style = ProgressStyle::with_template("{prefix} {human_pos} records  {rate}  {msg}");
+        let rate = |state: &ProgressState, out: &mut dyn fmt::Write| {
+            let _ = out.write_str(&show_rate(state.per_sec()));
+        };
+        bar.set_style(style.expect("a constant template").with_key("rate", rate));
         bar.set_prefix(action);
         RecordProgress { bar, began: Instant::now() }
     }
@@ -53,5 +57,25 @@ impl RecordProgress {
     fn summary(&self, name: &str, records: u64, bytes: u64) -> String {
         let seconds = self.began.elapsed().as_secs_f64();
         format!("{name}: {} records, {} bytes, {seconds:.2} s", show_count(records), show_count(bytes))
+    }
+}
+
+/// Records a second, rounded: `830/s`, `54,300/s`, `4.6 million/s`.
+fn show_rate(rate: f64) -> String {
+    match rate {
+        _ if rate >= 999_950.0 => format!("{:.1} million/s", rate / 1e6),
+        _ if rate >= 1000.0 => format!("{}/s", show_count((rate / 100.0).round() as u64 * 100)),
+        _ => format!("{rate:.0}/s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_rounded() {
+        let shown = [0.0, 829.6, 54_321.987, 4_557_565.155_9].map(show_rate);
+        assert_eq!(shown, ["0/s", "830/s", "54,300/s", "4.6 million/s"]);
     }
 }

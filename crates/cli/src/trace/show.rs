@@ -1,7 +1,8 @@
 //! The figures of a trace for people: aligned, bounded, with units.
 
 use super::date::date;
-use crate::say::shown;
+use crate::columns::{self, TextTable};
+use crate::say::print_prose;
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_jobs::quantity::show_count;
 use scrubjay_jobs::trace_document::served;
@@ -13,6 +14,8 @@ use std::io::{self, Write};
 const DEVICES_SHOWN: usize = 10;
 /// The column in which values begin.
 const INDENT: usize = 13;
+/// Columns of a terminal in which a table gets the room of the indent.
+const NARROW: usize = 72;
 
 /// Prints the figures. `files` are the inputs of the trace.
 pub fn print(trace: &Trace, facts: &TraceFacts, out: &mut impl Write) -> io::Result<()> {
@@ -68,17 +71,18 @@ fn print_sizes(facts: &TraceFacts, out: &mut impl Write) -> io::Result<()> {
 }
 
 fn print_durations(facts: &TraceFacts, out: &mut impl Write) -> io::Result<()> {
-    let row = |cells: [String; 7]| cells.map(|cell| format!("{cell:>10}")).concat();
-    let head = ["mean", "CV", "1 %", "median", "90 %", "99 %", "longest"].map(str::to_owned);
-    line(out, "durations", &row(head))?;
+    let mut rows = Vec::new();
     for (name, spread) in [("gaps", facts.gaps), ("responses", facts.responses), ("idle", facts.idle.lengths)] {
         if spread.count > 0 {
             let [mean, p1, p50] = [spread.mean, spread.p1, spread.p50].map(seconds);
             let [p90, p99, max] = [spread.p90, spread.p99, spread.max].map(seconds);
-            let cells = [mean, format!("{:.2}", spread.variation), p1, p50, p90, p99, max];
-            line(out, &format!("  {name}"), &row(cells))?;
+            rows.push(vec![format!("  {name}"), mean, format!("{:.2}", spread.variation), p1, p50, p90, p99, max]);
         }
     }
+    let headings = ["durations", "mean", "CV", "1 %", "median", "90 %", "99 %", "longest"];
+    let least_important = ["CV", "1 %", "90 %", "99 %"];
+    let table = TextTable { headings: &headings, least_important: &least_important, figures: 1..8, indent: 0 };
+    table.print(&rows, columns::width(), out)?;
     let known = facts.responses.count;
     if known > 0 && known < facts.requests {
         line(out, "", &format!("responses of {} requests are known", show_count(known)))?;
@@ -101,14 +105,17 @@ fn print_idle(idle: &IdleFacts, out: &mut impl Write) -> io::Result<()> {
         ServiceSource::Model(_) => format!("{source} ({model})"),
     };
     line(out, "", &format!("service times: {source}"))?;
-    line(out, "", &format!("{:<12}{:>12}   {}", "longer than", "intervals", "and last so much longer, in the mean"))?;
+    let headings = ["longer than", "intervals", "and last so much longer, in the mean"];
+    let mut rows = Vec::new();
     for beyond in &idle.beyond {
         let threshold =
             if beyond.threshold == Nanos::ZERO { "0".to_owned() } else { seconds(beyond.threshold.as_secs_f64()) };
         let residual = if beyond.count > 0 { seconds(beyond.residual_mean()) } else { "-".to_owned() };
-        line(out, "", &format!("{threshold:<12}{:>12}   {residual}", show_count(beyond.count)))?;
+        rows.push(vec![threshold, show_count(beyond.count), residual]);
     }
-    Ok(())
+    let width = columns::width();
+    let indent = if width.is_some_and(|width| width < NARROW) { 2 } else { INDENT };
+    TextTable { headings: &headings, least_important: &[], figures: 1..2, indent }.print(&rows, width, out)
 }
 
 fn print_devices(trace: &Trace, facts: &TraceFacts, out: &mut impl Write) -> io::Result<()> {
@@ -128,7 +135,7 @@ fn print_devices(trace: &Trace, facts: &TraceFacts, out: &mut impl Write) -> io:
 }
 
 fn line(out: &mut impl Write, name: &str, value: &str) -> io::Result<()> {
-    writeln!(out, "{name:<INDENT$}{}", shown(value))
+    print_prose(out, &format!("{name:<INDENT$}"), value, columns::width())
 }
 
 fn files(names: &[String]) -> String {
