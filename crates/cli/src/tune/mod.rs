@@ -5,7 +5,7 @@ mod text;
 
 use crate::args::Tune;
 use crate::exit::{Exit, Usage};
-use crate::say::{say, shown_path};
+use crate::say::{print_line, say, shown_path};
 use crate::unwritable::unwritable;
 use crate::workload;
 use anyhow::{Context, Result};
@@ -13,6 +13,7 @@ use scrubjay_core::scrub::idle::Goal;
 use scrubjay_device::output::{self, Existing};
 use scrubjay_jobs::JobError;
 use scrubjay_jobs::job_control::JobControl;
+use scrubjay_jobs::quantity::show_count;
 use scrubjay_jobs::tune::{self, TuneTask, TuneTimes, Tuned};
 use scrubjay_jobs::tune_document::TuneDocument;
 use scrubjay_jobs::workload::{DeviceLoad, Hold};
@@ -62,6 +63,7 @@ pub fn run(args: &Tune) -> Result<Exit> {
 fn leave_out_small(loads: &mut Vec<DeviceLoad>, args: &Tune) -> Result<()> {
     let left_out = match tune::leave_out_small(loads, args.min_requests) {
         Err(JobError::TooFewRequests { most, least }) => {
+            let (most, least) = (show_count(most), show_count(least));
             let error = format!("{most} requests are too few to tune to: --min-requests asks for {least} of a device");
             return Err(Usage(error).into());
         }
@@ -70,7 +72,7 @@ fn leave_out_small(loads: &mut Vec<DeviceLoad>, args: &Tune) -> Result<()> {
     if left_out.is_empty() {
         return Ok(());
     }
-    let (count, least) = (left_out.len(), args.min_requests);
+    let (count, least) = (left_out.len(), show_count(args.min_requests));
     let more = if count > NAMES_SHOWN { format!(" and {} more", count - NAMES_SHOWN) } else { String::new() };
     let names = left_out[..count.min(NAMES_SHOWN)].join(", ");
     let devices = if count == 1 { "one device is" } else { &format!("{count} devices are") };
@@ -92,10 +94,13 @@ fn print(args: &Tune, task: &TuneTask, loads: &[DeviceLoad], tuned: &[Tuned], to
     }
     match (loads, tuned, &args.config) {
         ([load], [Tuned { best: Ok(answer), .. }], None) => {
-            writeln!(
-                out,
-                "Keep this in a file (or say --config FILE), for `scrubjay scrub /dev/sdX --config FILE`:\n"
+            print_line(
+                &mut out,
+                format_args!(
+                    "Keep this in a file (or say --config FILE), for `scrubjay scrub /dev/sdX --config FILE`:"
+                ),
             )?;
+            writeln!(out)?;
             writeln!(out, "{}", snippet::snippet(load, task, answer.usable()))?;
         }
         (_, _, Some(path)) if tuned.iter().all(|tuned| tuned.best.is_ok()) => {

@@ -151,7 +151,7 @@ fn bad_input_is_refused() {
     refused(&["tune", "none.csv"], "none.csv");
     refused(&["tune", "disk.img"], "disk.img");
     refused(&["tune", "usr.csv", "--device", "usr_1"], "no device `usr_1`");
-    refused(&["tune", "usr.csv", "--min-requests", "10000"], "2000 requests are too few to tune to");
+    refused(&["tune", "usr.csv", "--min-requests", "10000"], "2,000 requests are too few to tune to");
     refused(&["tune", "usr.csv", "--min-requests", "1", "--config", "x.toml"], "name one with --device");
     for (arguments, words) in [
         (&["tune"][..], "<TRACE>..."),
