@@ -1,9 +1,10 @@
 //! `scrubjay simulate integrity`: the I/Os that integrity schemes add to an array, for the requests of a trace.
 
 use crate::args::{SimulateIntegrity, Synthetic};
+use crate::columns::{self, TextTable};
 use crate::costs::percent;
 use crate::exit::{Exit, Usage};
-use crate::say::shown;
+use crate::say::{print_folded, print_prose};
 use crate::workload;
 use anyhow::{Context, Result};
 use scrubjay_core::layout::Shape;
@@ -38,7 +39,7 @@ pub fn run(args: &SimulateIntegrity) -> Result<Exit> {
                 serde_json::to_string(&IntegrityDocument::new(name, args, counter)).context("the result as JSON")?;
             writeln!(out, "{document}")
         } else {
-            print(&mut out, name, args, counter)
+            print(&mut out, name, args, counter, columns::width())
         };
         printed.context("cannot write the result to standard output")?;
     }
@@ -194,7 +195,13 @@ impl SchemeDocument {
     }
 }
 
-fn print(out: &mut impl Write, name: &str, args: &SimulateIntegrity, counter: &Counter) -> io::Result<()> {
+fn print(
+    out: &mut impl Write,
+    name: &str,
+    args: &SimulateIntegrity,
+    counter: &Counter,
+    width: Option<usize>,
+) -> io::Result<()> {
     let requests = counter.requests();
     let (reads, writes) = (show_count(requests.reads), show_count(requests.writes));
     let mean_words = |count: u64, bytes: u64| {
@@ -202,23 +209,17 @@ fn print(out: &mut impl Write, name: &str, args: &SimulateIntegrity, counter: &C
     };
     let (read_size, write_size) =
         (mean_words(requests.reads, requests.read_bytes), mean_words(requests.writes, requests.write_bytes));
-    let name = shown(name);
-    writeln!(out, "{name}: {reads} reads{read_size}, {writes} writes{write_size}")?;
+    print_folded(out, &format!("{name}: {reads} reads{read_size}, {writes} writes{write_size}"), width)?;
     if requests.left_out > 0 {
-        writeln!(
-            out,
-            "  left out   {}: neither reads nor writes, of nothing, or beyond 1 PiB",
-            show_count(requests.left_out)
-        )?;
+        let left_out =
+            format!("{}: neither reads nor writes, of nothing, or beyond 1 PiB", show_count(requests.left_out));
+        print_prose(out, "  left out   ", &left_out, width)?;
     }
     let strict = if args.strict { ", strictly counted" } else { "" };
     let disks = if args.disks == 1 { "disk" } else { "disks" };
-    writeln!(
-        out,
-        "  array      {} {disks}, {} of them for parity, chunks of {}{strict}",
-        args.disks, args.parity, args.chunk
-    )?;
-    writeln!(out, "  scheme        disk I/Os  more than bare   first reads  rmw/reconstruct/full writes")?;
+    let array = format!("{} {disks}, {} of them for parity, chunks of {}{strict}", args.disks, args.parity, args.chunk);
+    print_prose(out, "  array      ", &array, width)?;
+    let mut rows = Vec::new();
     for scheme in Scheme::ALL {
         let tally = counter.tally(scheme);
         let more = if scheme == Scheme::None { "-".to_owned() } else { percent(counter.increase(scheme)) };
@@ -228,15 +229,20 @@ fn print(out: &mut impl Write, name: &str, args: &SimulateIntegrity, counter: &C
         };
         let writes = [tally.modifies, tally.reconstructs, tally.full_stripes].map(show_count).join(" / ");
         let ios = show_count(tally.ios());
-        writeln!(out, "  {scheme:<9} {ios:>13}  {more:>14}  {first:>12}  {writes}")?;
+        rows.push(vec![scheme.to_string(), ios, more, first, writes]);
     }
+    let headings = ["scheme", "disk I/Os", "more than bare", "first reads", "rmw/reconstruct/full writes"];
+    let least_important = ["rmw/reconstruct/full writes", "first reads"];
+    let table = TextTable { headings: &headings, least_important: &least_important, figures: 1..4, indent: 2 };
+    table.print(&rows, width, out)?;
     let rule = by_mean_size(args, counter).map_or("no writes".to_owned(), |scheme| scheme.to_string());
     let [histogram, count] = [counter.histogram().best(&HYBRIDS), cheapest(counter, &HYBRIDS)];
-    writeln!(
-        out,
-        "  choose     {rule} by the mean size of writes, {histogram} by the chunks touched, {count} by these counts;"
-    )?;
-    writeln!(out, "             of all schemes {}", cheapest(counter, &Scheme::ALL[1..]))
+    let of_all = cheapest(counter, &Scheme::ALL[1..]);
+    let choice = format!(
+        "{rule} by the mean size of writes, {histogram} by the chunks touched, {count} by these counts; of all schemes \
+         {of_all}"
+    );
+    print_prose(out, "  choose     ", &choice, width)
 }
 
 #[cfg(test)]
@@ -260,8 +266,14 @@ mod tests {
         assert_eq!((counted.len(), counted[1].name.as_str()), (12, "TPC-E"));
         let counter = &counted[1].counter;
         let mut text = Vec::new();
-        print(&mut text, "TPC-E", &args, counter).unwrap();
+        print(&mut text, "TPC-E", &args, counter, None).unwrap();
         let text = String::from_utf8(text).unwrap();
+        for width in [40, 60, 80] {
+            let mut narrow = Vec::new();
+            print(&mut narrow, "TPC-E", &args, counter, Some(width)).unwrap();
+            let narrow = String::from_utf8(narrow).unwrap();
+            assert!(narrow.lines().all(|line| line.chars().count() <= width), "{width}: {narrow}");
+        }
         assert!(
             text.contains("8 disks, 2 of them for parity, chunks of 8 KiB") && !text.contains("left out"),
             "{text}"

@@ -3,7 +3,7 @@
 use crate::args::SimulateScrub;
 use crate::costs::{self, percent, rate};
 use crate::exit::Exit;
-use crate::say::shown;
+use crate::say::print_line;
 use crate::unused_option;
 use crate::workload;
 use anyhow::{Context, Result};
@@ -52,15 +52,18 @@ fn print(
 ) -> io::Result<()> {
     let PolicyDescription { outcome, above_p99 } = played;
     let set: Vec<String> = policy.named_values(parameters).into_iter().map(text).collect();
-    writeln!(out, "{}: {}", shown(&load.name), costs::foreground(outcome))?;
-    writeln!(out, "  {}: {}", policy.name(), set.join(", "))?;
+    print_line(out, format_args!("{}: {}", load.name, costs::foreground(outcome)))?;
+    print_line(out, format_args!("  {}: {}", policy.name(), set.join(", ")))?;
     let (read, used) = (Bytes(outcome.scrub_bytes), percent(outcome.used_ratio()));
-    writeln!(out, "  reads      {} ({read}), in {used} of the idle time", rate(outcome.bytes_per_second()))?;
+    print_line(
+        out,
+        format_args!("  reads      {} ({read}), in {used} of the idle time", rate(outcome.bytes_per_second())),
+    )?;
     let (mean, max) = (show_time(costs::slowdown_mean(outcome)), show_time(outcome.slowdown_max));
     let late = above_p99.map_or(String::new(), |late| {
         let share = percent(late as f64 / outcome.requests.max(1) as f64);
         format!(", more than {} for {share}", show_time(parameters.goal.p99.unwrap_or_default()))
     });
-    writeln!(out, "  slowdown   {mean} on average{late}, {max} at most")?;
-    writeln!(out, "  collisions in {} of the idle intervals", percent(outcome.collision_rate()))
+    print_line(out, format_args!("  slowdown   {mean} on average{late}, {max} at most"))?;
+    print_line(out, format_args!("  collisions in {} of the idle intervals", percent(outcome.collision_rate())))
 }

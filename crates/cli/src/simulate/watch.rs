@@ -2,17 +2,18 @@
 
 use super::page_recorder::PageRecorder;
 use crate::args::SimulateWatch;
-use crate::columns;
+use crate::columns::{self, TextTable};
 use crate::exit::{Exit, Usage};
 use crate::say::print_prose;
 use crate::unwritable::unwritable;
 use anyhow::{Context, Result};
 use scrubjay_device::output::{self, Existing};
+use scrubjay_jobs::quantity::show_count;
 use scrubjay_sim::host::calendar::DaylightCalendar;
 use scrubjay_sim::host::fact::{HostFact, HostObserver};
 use scrubjay_sim::host::run::{HostSummary, ModelledHost};
 use scrubjay_sim::host::setup::HostSetup;
-use scrubjay_sim::host::table::{HostMessage, HostTable};
+use scrubjay_sim::host::table::{HostMessage, HostMonth, HostTable};
 use scrubjay_watch::calendar::{DAY, show_time};
 use scrubjay_watch::counted;
 use serde::Serialize;
@@ -81,27 +82,30 @@ fn month_of((year, month): (i64, u32)) -> String {
 }
 
 fn print(out: &mut impl Write, args: &SimulateWatch, table: &HostTable, every_days: u64) -> io::Result<()> {
-    let (disks, days) = (counted(args.disks as u64, "disk"), counted(args.days, "day"));
-    writeln!(out, "{disks}, {days}, seed {}: a model", args.seed)?;
-    writeln!(out, "\nmonth     passes  incidents  resolved  messages  oldest unread sector")?;
-    for month in &table.months {
-        writeln!(
-            out,
-            "{}   {:>6}  {:>9}  {:>8}  {:>8}  {:>7.1} days",
-            month_of(month.month),
-            month.passes,
-            month.opened,
-            month.resolved,
-            month.messages,
-            month.age_max as f64 / DAY as f64
-        )?;
-    }
+    let (columns, lasts) = (Some(columns::width().unwrap_or(COLUMNS)), counted(args.days, "day"));
+    let disks = counted(args.disks as u64, "disk");
+    writeln!(out, "{disks}, {lasts}, seed {}: a model\n", args.seed)?;
+    let row = |month: &HostMonth| {
+        let counts = [month.passes, month.opened, month.resolved, month.messages].map(show_count);
+        let age = format!("{:.1} days", month.age_max as f64 / DAY as f64);
+        [month_of(month.month)].into_iter().chain(counts).chain([age]).collect()
+    };
+    let rows: Vec<Vec<String>> = table.months.iter().map(row).collect();
+    let headings = ["month", "passes", "incidents", "resolved", "messages", "oldest unread sector"];
+    let least_important = ["resolved", "messages", "incidents"];
+    let months = TextTable { headings: &headings, least_important: &least_important, figures: 1..6, indent: 0 };
+    months.print(&rows, columns, out)?;
     let worst = table.months.iter().map(|month| month.age_max).max().unwrap_or(0).div_ceil(DAY);
     let word = if worst <= every_days { "in time" } else { "too late" };
-    writeln!(out, "\nEvery sector is to be read within {every_days} days; the longest wait was {worst} d: {word}.")?;
+    let (every, worst) = (counted(every_days, "day"), counted(worst, "day"));
+    writeln!(out)?;
+    let wait = format!("Every sector is to be read within {every}; the longest wait: {worst}, {word}.");
+    print_prose(out, "", &wait, columns)?;
     let HostTable { forecasts, held, .. } = table;
-    writeln!(out, "Forecasts: {held} of {forecasts} passes ended in the range forecast (8 of 10 should).")?;
-    writeln!(out, "\nWhat arrived (what came by several ways is shown once):")?;
+    let held = format!("Forecasts: {held} of {forecasts} passes ended in the range forecast (8 of 10 should).");
+    print_prose(out, "", &held, columns)?;
+    writeln!(out)?;
+    print_prose(out, "", "What arrived (what came by several ways is shown once):", columns)?;
     let mut shown: Vec<&HostMessage> = Vec::new();
     for message in &table.messages {
         // By another channel, which may have been down for days.
@@ -113,7 +117,6 @@ fn print(out: &mut impl Write, args: &SimulateWatch, table: &HostTable, every_da
         if shown.iter().rev().take(COPY_SEARCH_MAX).find(is_copy).is_none() {
             let mark = if message.may_be_repeated { " (may be a repetition)" } else { "" };
             let label = format!("{:>17}  ", show_time(&DaylightCalendar, message.at));
-            let columns = Some(columns::width().unwrap_or(COLUMNS));
             print_prose(out, &label, &format!("{}{mark}", message.subject), columns)?;
             shown.push(message);
         }
@@ -186,5 +189,15 @@ impl<'a> WatchedDocument<'a> {
             months: months.collect(),
             messages: messages.collect(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_day_is_no_days() {
+        assert_eq!([1, 2, 1234].map(days), ["1 day", "2 days", "1,234 days"]);
     }
 }
