@@ -4,7 +4,9 @@ use super::machine::HostMachine;
 use super::rounds::{self, BenchSetting, Entrant, Rate};
 use super::sealer::Sealer;
 use crate::args::BenchCode;
+use crate::columns::{self, TextTable};
 use crate::exit::Exit;
+use crate::say::{print_line, print_prose};
 use anyhow::{Context, Result};
 use scrubjay_code::bench::{BenchStripe, Contender, Rival};
 use scrubjay_code::{Code, Path, path, paths};
@@ -132,25 +134,25 @@ struct RateRow {
 fn print(result: &CodeBenchDocument, out: &mut impl Write) -> io::Result<()> {
     let CodeBenchDocument { machine, data, parity, chunk_bytes, rounds, sets, results, .. } = result;
     let chunk = Bytes(*chunk_bytes as u64);
-    writeln!(out, "{data} + {parity}, chunks of {chunk}, one core of {}", machine.describe())?;
-    write!(out, "{:<40}", format!("GB/s of data, median of {rounds} rounds"))?;
-    for (set, place) in sets.iter().zip(["cached", "memory"]) {
-        write!(out, "{:>20}", format!("{place}, {}", Bytes(*set as u64)))?;
-    }
-    writeln!(out)?;
+    print_line(out, format_args!("{data} + {parity}, chunks of {chunk}, one core of {}", machine.describe()))?;
+    print_line(out, format_args!("GB/s of data, median of {rounds} rounds"))?;
+    let [cached, memory] = sets.map(|set| Bytes(set as u64));
+    let headings = ["", &format!("cached, {cached}"), &format!("memory, {memory}")];
+    let mut rows = Vec::new();
     let mut by = "";
     for RateRow { label, rates } in results {
         if by != label.by {
             by = label.by;
-            writeln!(out, "\n{by}")?;
+            rows.extend([vec![String::new()], vec![by.to_owned()]]);
         }
-        write!(out, "  {:<38}", label.what)?;
-        rates.iter().try_for_each(|rate| write!(out, "{:>20}", show(rate)))?;
-        writeln!(out)?;
+        rows.push([format!("  {}", label.what)].into_iter().chain(rates.iter().map(show)).collect());
     }
+    let table = TextTable { headings: &headings, least_important: &[], figures: 1..3, indent: 0 };
+    table.print(&rows, columns::width(), out)?;
     writeln!(out)?;
     if !result.has_isal {
-        writeln!(out, "No ISA-L to compare with: libisal.so.2 is not here (Debian, Ubuntu: apt install libisal2).")?;
+        let missing = "No ISA-L to compare with: libisal.so.2 is not here (Debian, Ubuntu: apt install libisal2).";
+        print_prose(out, "", missing, columns::width())?;
     }
     warn_of_noise(machine, results.iter().flat_map(|row| &row.rates), out)
 }
@@ -170,13 +172,13 @@ pub(super) fn warn_of_noise<'r>(
 ) -> io::Result<()> {
     let (noisy, all) = (rates.clone().filter(|rate| rate.is_noisy()).count(), rates.count());
     if noisy > 0 {
-        writeln!(
-            out,
-            "~ {noisy} of {all} figures are noisy: the middle half of their rounds differs by more than 10 %."
-        )?;
+        let words =
+            format!("~ {noisy} of {all} figures are noisy: the middle half of their rounds differs by more than 10 %.");
+        print_prose(out, "", &words, columns::width())?;
     }
     if machine.is_busy() {
-        writeln!(out, "Others kept the machine busy in the last minute: measure again when nothing else runs.")?;
+        let words = "Others kept the machine busy in the last minute: measure again when nothing else runs.";
+        print_prose(out, "", words, columns::width())?;
     }
     Ok(())
 }

@@ -9,8 +9,9 @@ use super::machine::HostMachine;
 use super::rounds::{self, BenchSetting, Entrant, Rate};
 use super::sealer::Sealer;
 use crate::args::BenchCode;
+use crate::columns::{self, TextTable};
 use crate::exit::Exit;
-use crate::say::say;
+use crate::say::{print_line, say};
 use anyhow::{Context, Result};
 use scrubjay_code::Code;
 use scrubjay_core::layout::Shape;
@@ -115,23 +116,44 @@ impl Figure7Row {
     }
 }
 
-/// Prints a table for each number of parities: a line for each shape and chunk, a column for each curve.
+/// Prints a table for each number of parities and each way to compute sums.
 fn print(measured: &[Measured], machine: &HostMachine, setting: &BenchSetting, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "One core of {}", machine.describe())?;
-    writeln!(out, "GB/s of data, median of {} rounds, on {} of stripes", setting.rounds, setting.memory)?;
+    print_line(out, format_args!("One core of {}", machine.describe()))?;
+    print_line(
+        out,
+        format_args!("GB/s of data, median of {} rounds, on {} of stripes", setting.rounds, setting.memory),
+    )?;
     let lines: Vec<&[Measured]> = measured.chunks(curves().len()).collect();
     for parity in [1, 2] {
-        writeln!(out, "\nRAID-{:<22}{:>36}{:>36}", parity + 4, "sums by instructions", "sums by tables")?;
-        write!(out, "{:<18}", "")?;
-        curves().iter().try_for_each(|(scheme, _)| write!(out, "{scheme:>9}"))?;
-        writeln!(out)?;
-        for line in lines.iter().filter(|line| line[0].speed.shape.parity == parity) {
-            let Speed { shape, chunk, .. } = line[0].speed;
-            write!(out, "{:<18}", format!("{} disks, {}", shape.slots(), Bytes(chunk.0)))?;
-            line.iter().try_for_each(|cell| write!(out, "{:>9}", show(&cell.rate)))?;
-            writeln!(out)?;
+        for (sums, words) in
+            [(ChecksumWay::Instructions, "sums by instructions"), (ChecksumWay::Tables, "sums by tables")]
+        {
+            writeln!(out, "\nRAID-{}, {words}", parity + 4)?;
+            print_table(lines.iter().copied().filter(|line| line[0].speed.shape.parity == parity), sums, out)?;
         }
     }
     writeln!(out)?;
     warn_of_noise(machine, measured.iter().map(|cell| &cell.rate), out)
+}
+
+/// Prints a line for each shape and chunk, a column for each scheme with these sums.
+fn print_table<'m>(
+    lines: impl Iterator<Item = &'m [Measured]>,
+    sums: ChecksumWay,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    // Without a checksum there is but one way.
+    let is_shown = |(scheme, way): &(Scheme, ChecksumWay)| *way == sums || *scheme == Scheme::None;
+    let schemes: Vec<String> =
+        curves().iter().filter(|curve| is_shown(curve)).map(|(scheme, _)| scheme.to_string()).collect();
+    let headings: Vec<&str> = ["disks", "chunk"].into_iter().chain(schemes.iter().map(String::as_str)).collect();
+    let row = |line: &[Measured]| {
+        let Speed { shape, chunk, .. } = line[0].speed;
+        let rates =
+            line.iter().filter(|cell| is_shown(&(cell.speed.scheme, cell.speed.sums))).map(|cell| show(&cell.rate));
+        [shape.slots().to_string(), Bytes(chunk.0).to_string()].into_iter().chain(rates).collect()
+    };
+    let rows: Vec<Vec<String>> = lines.map(row).collect();
+    let figures = 0..headings.len();
+    TextTable { headings: &headings, least_important: &[], figures, indent: 0 }.print(&rows, columns::width(), out)
 }

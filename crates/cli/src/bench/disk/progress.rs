@@ -62,7 +62,7 @@ impl BenchProgress {
     /// The remaining time in words; queues that take long to fill and to empty add to it.
     fn rest(&self) -> String {
         match self.time.since(clock::now().since(self.begun)) {
-            rest if rest < Nanos::from_secs(1) => "a few seconds left at most".to_owned(),
+            rest if rest < Nanos::from_secs(1) => "nearly done".to_owned(),
             rest => format!("about {} left", show_rest(rest)),
         }
     }

@@ -1,6 +1,6 @@
 //! The result as text: the sentence first, then the figures behind it, then warnings.
 
-use crate::columns;
+use crate::columns::{self, TextTable};
 use crate::say::{print_line, print_prose};
 use scrubjay_core::bench::plan::BenchPattern;
 use scrubjay_core::bench::step_result::StepFigures;
@@ -13,8 +13,11 @@ use std::io::{self, Write};
 
 /// Rows of a text picture, at most.
 const ROWS: usize = 8;
-/// Characters of the longest bar.
+/// Characters of the longest bar, and of the longest one in a narrow terminal.
 const BAR: usize = 30;
+const BAR_NARROW: usize = 10;
+/// Columns of a terminal in which bars are short.
+const NARROW: usize = 60;
 /// Faults that are listed one by one, at most.
 const FAULTS_MAX: usize = 10;
 
@@ -26,11 +29,11 @@ pub fn print(outcome: &BenchOutcome, out: &mut impl Write) -> io::Result<()> {
     let width = columns::width();
     print_prose(out, "", &outcome.verdict.sentence, width)?;
     print_line(out, format_args!("{}", head(outcome)))?;
-    random(outcome, out)?;
-    sequential(outcome, out)?;
-    positions(outcome, out)?;
-    distribution(outcome, out)?;
-    trace(outcome, out)?;
+    random(outcome, out, width)?;
+    sequential(outcome, out, width)?;
+    positions(outcome, out, width)?;
+    distribution(outcome, out, width)?;
+    trace(outcome, out, width)?;
     faults(outcome, out)?;
     let warnings: Vec<_> = outcome.warnings().collect();
     if !warnings.is_empty() {
@@ -62,56 +65,65 @@ fn kind(outcome: &BenchOutcome) -> &'static str {
     if outcome.record.plan.is_write { "writes" } else { "reads" }
 }
 
-/// Latencies of a row: mean, p50, p95, p99, max.
-fn latencies(result: &StepFigures) -> String {
+/// A row: depth, rate, latencies (mean, p50, p95, p99, max) and a remark.
+fn row(result: &StepFigures, rate: String, remark: &str) -> Vec<String> {
     let quantile = |share| words::latency(result.quantile(share).as_secs_f64());
     let max = words::latency(result.latency_max.as_secs_f64());
-    [words::latency(result.mean()), quantile(0.5), quantile(0.95), quantile(0.99), max]
-        .map(|text| format!("{text:>9}"))
-        .concat()
+    let latencies = [words::latency(result.mean()), quantile(0.5), quantile(0.95), quantile(0.99), max];
+    let cut = if result.is_complete { "" } else { "(stopped)" };
+    let remarks: Vec<&str> = [remark, cut].into_iter().filter(|remark| !remark.is_empty()).collect();
+    [result.step.depth.to_string(), rate].into_iter().chain(latencies).chain([remarks.join("  ")]).collect()
+}
+
+/// Prints rows by depth; a narrow terminal has fewer quantiles.
+fn by_depth(rate: &str, rows: &[Vec<String>], out: &mut impl Write, width: Option<usize>) -> io::Result<()> {
+    let headings = ["depth", rate, "mean", "p50", "p95", "p99", "max", ""];
+    let least_important = ["p95", "p50", "max", "p99"];
+    TextTable { headings: &headings, least_important: &least_important, figures: 0..7, indent: 2 }
+        .print(rows, width, out)
+}
+
+/// Characters of the longest bar.
+fn bar_max(width: Option<usize>) -> usize {
+    if width.is_some_and(|width| width < NARROW) { BAR_NARROW } else { BAR }
 }
 
 fn request(results: &[&StepFigures]) -> String {
     results.first().map_or_else(String::new, |result| Bytes(result.step.request).to_string())
 }
 
-fn random(outcome: &BenchOutcome, out: &mut impl Write) -> io::Result<()> {
+fn random(outcome: &BenchOutcome, out: &mut impl Write, width: Option<usize>) -> io::Result<()> {
     let results: Vec<&StepFigures> = outcome.of(BenchPattern::Random).filter(|result| result.requests > 0).collect();
     if results.is_empty() {
         return Ok(());
     }
-    let title = format!("{} random {}", request(&results), kind(outcome));
-    writeln!(out, "\n{title}\n  depth{:>10}{:>9}{:>9}{:>9}{:>9}{:>9}", "IOPS", "mean", "p50", "p95", "p99", "max")?;
+    writeln!(out, "\n{} random {}", request(&results), kind(outcome))?;
     let inside = outcome.inside().map(|result| result.step.depth);
-    for result in results {
-        let depth = result.step.depth;
-        let mark =
-            if inside == Some(depth) { format!("  <- inside {}", words::limit(outcome.budget)) } else { String::new() };
-        let cut = if result.is_complete { "" } else { "  (stopped)" };
-        let row = format!("  {depth:>5}{:>10}{}{mark}{cut}", words::rate(result.iops()), latencies(result));
-        writeln!(out, "{row}")?;
-    }
-    Ok(())
+    let limit = format!("<- inside {}", words::limit(outcome.budget));
+    let row = |result: &&StepFigures| {
+        let mark = if inside == Some(result.step.depth) { limit.as_str() } else { "" };
+        row(result, words::rate(result.iops()), mark)
+    };
+    let rows: Vec<Vec<String>> = results.iter().map(row).collect();
+    by_depth("IOPS", &rows, out, width)
 }
 
-fn sequential(outcome: &BenchOutcome, out: &mut impl Write) -> io::Result<()> {
+fn sequential(outcome: &BenchOutcome, out: &mut impl Write, width: Option<usize>) -> io::Result<()> {
     let results: Vec<&StepFigures> =
         outcome.of(BenchPattern::Sequential).filter(|result| result.requests > 0).collect();
     if results.is_empty() {
         return Ok(());
     }
+    writeln!(out)?;
     let title = format!("{} sequential {}, from the first byte on", request(&results), kind(outcome));
-    writeln!(out, "\n{title}\n  depth{:>10}{:>9}{:>9}{:>9}{:>9}{:>9}", "MB/s", "mean", "p50", "p95", "p99", "max")?;
-    for result in results {
-        let mega = words::rate(result.bytes_per_second() / 1e6);
-        let cut = if result.is_complete { "" } else { "  (stopped)" };
-        writeln!(out, "  {:>5}{mega:>10}{}{cut}", result.step.depth, latencies(result))?;
-    }
-    Ok(())
+    print_prose(out, "", &title, width)?;
+    let row = |result: &&StepFigures| row(result, words::rate(result.bytes_per_second() / 1e6), "");
+    let rows: Vec<Vec<String>> = results.iter().map(row).collect();
+    by_depth("MB/s", &rows, out, width)
 }
 
 /// Prints the zones, joined if there are many.
-fn positions(outcome: &BenchOutcome, out: &mut impl Write) -> io::Result<()> {
+fn positions(outcome: &BenchOutcome, out: &mut impl Write, width: Option<usize>) -> io::Result<()> {
     let zones = &outcome.record.zones;
     if zones.iter().all(|zone| zone.bytes == 0 && zone.random.count == 0.0) {
         return Ok(());
@@ -130,18 +142,21 @@ fn positions(outcome: &BenchOutcome, out: &mut impl Write) -> io::Result<()> {
         })
         .collect();
     let most = rows.iter().map(|row| row.1).fold(1e-9, f64::max);
-    writeln!(out, "\nBy position: {} runs of large requests, latency of small ones at depth 1", zones.len())?;
-    for (place, rate, latency) in rows {
-        let bar = "#".repeat((rate / most * BAR as f64).round() as usize);
+    writeln!(out)?;
+    let title = format!("By position: {} runs of large requests, latency of small ones at depth 1", zones.len());
+    print_prose(out, "", &title, width)?;
+    let row = |(place, rate, latency): (f64, f64, Option<f64>)| {
+        let bar = "#".repeat((rate / most * bar_max(width) as f64).round() as usize);
         let latency = latency.map_or_else(|| "-".to_owned(), words::latency);
         let rate = if rate > 0.0 { words::throughput(rate) } else { "-".to_owned() };
-        writeln!(out, "  {:>4}{rate:>11}{latency:>9}  {bar}", words::share(place))?;
-    }
-    Ok(())
+        vec![words::share(place), rate, latency, bar]
+    };
+    let rows: Vec<Vec<String>> = rows.into_iter().map(row).collect();
+    TextTable { headings: &[""; 4], least_important: &[], figures: 0..3, indent: 2 }.print(&rows, width, out)
 }
 
 /// Prints the distribution of latencies at the first depth: a row for each doubling.
-fn distribution(outcome: &BenchOutcome, out: &mut impl Write) -> io::Result<()> {
+fn distribution(outcome: &BenchOutcome, out: &mut impl Write, width: Option<usize>) -> io::Result<()> {
     let Some(first) = outcome.of(BenchPattern::Random).next().filter(|result| result.requests > 0) else {
         return Ok(());
     };
@@ -156,7 +171,7 @@ fn distribution(outcome: &BenchOutcome, out: &mut impl Write) -> io::Result<()> 
     let most = rows.iter().map(|row| row.1).fold(1.0, f64::max);
     writeln!(out, "\nLatencies at depth {}", first.step.depth)?;
     for (row, count) in rows {
-        let bar = "#".repeat((count / most * BAR as f64).round() as usize);
+        let bar = "#".repeat((count / most * bar_max(width) as f64).round() as usize);
         let edge = words::latency(f64::from(row).exp2() / 1e6);
         let share = words::share(count / first.requests as f64);
         writeln!(out, "  <= {edge:>8}{share:>8}  {bar}")?;
@@ -165,7 +180,7 @@ fn distribution(outcome: &BenchOutcome, out: &mut impl Write) -> io::Result<()> 
 }
 
 /// Prints the rate during the first step, in ten pieces.
-fn trace(outcome: &BenchOutcome, out: &mut impl Write) -> io::Result<()> {
+fn trace(outcome: &BenchOutcome, out: &mut impl Write, width: Option<usize>) -> io::Result<()> {
     let Some(first) = outcome.of(BenchPattern::Random).next().filter(|result| result.trace.len() >= 10) else {
         return Ok(());
     };
@@ -177,7 +192,8 @@ fn trace(outcome: &BenchOutcome, out: &mut impl Write) -> io::Result<()> {
             words::rate(requests as f64 / (first.bin.as_secs_f64() * bins.len() as f64))
         })
         .collect();
-    writeln!(out, "\nIn time, at depth {}: {} IOPS", first.step.depth, pieces.join(", "))
+    writeln!(out)?;
+    print_prose(out, "", &format!("In time, at depth {}: {} IOPS", first.step.depth, pieces.join(", ")), width)
 }
 
 fn faults(outcome: &BenchOutcome, out: &mut impl Write) -> io::Result<()> {
@@ -258,4 +274,27 @@ pub fn method(outcome: &BenchOutcome) -> String {
         grade,
     ];
     format!("{}.", parts.into_iter().flatten().collect::<Vec<_>>().join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_narrow_terminal_has_fewer_quantiles_and_no_wider_lines() {
+        let rows = [["1", "118", "8.47 ms", "8.20 ms", "14.0 ms", "17.1 ms", "19.0 ms", "<- inside 20 ms"]];
+        let rows = rows.map(|row| row.map(str::to_owned).to_vec());
+        for (width, quantiles) in [(80, ["p50", "p95", "p99"].as_slice()), (50, &["p99"]), (40, &[])] {
+            let mut out = Vec::new();
+            by_depth("IOPS", &rows, &mut out, Some(width)).unwrap();
+            let text = String::from_utf8(out).unwrap();
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{width}: {text}");
+            let printed: Vec<_> = text.split_whitespace().filter(|word| word.starts_with('p')).collect();
+            assert_eq!(
+                (printed.as_slice(), text.lines().count(), text.contains("inside 20 ms")),
+                (quantiles, 2, true),
+                "{text}"
+            );
+        }
+    }
 }
