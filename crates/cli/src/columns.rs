@@ -82,7 +82,10 @@ impl TextTable<'_> {
         }
         let Some((&last, others)) = columns.split_last() else { return Ok(()) };
         let before = indent + others.iter().map(|&column| widths[column] + GAP.len()).sum::<usize>();
-        let last_min = if self.figures.contains(&last) { widths[last] } else { widths[last].min(LAST_MIN) };
+        let word = rows.iter().filter_map(|row| row.get(last)).flat_map(|cell| cell.split_whitespace());
+        let word_max = word.map(|word| shown(word).chars().count()).max().unwrap_or(0);
+        let is_figure = self.figures.contains(&last);
+        let last_min = if is_figure { widths[last] } else { widths[last].min(LAST_MIN).max(word_max) };
         if width.is_some_and(|width| before + last_min > width) && !others.is_empty() {
             return self.print_records(&columns, rows, width, out);
         }
@@ -171,6 +174,14 @@ mod tests {
                 text(Some(width))
             );
         }
+    }
+
+    #[test]
+    fn no_word_of_the_last_column_is_broken_while_a_line_of_its_own_has_room() {
+        let mut out = Vec::new();
+        let rows = [["sda is failed", "/srv/images/of/the/volume.img"].map(str::to_owned).to_vec()];
+        print(&["DISK", "PATH"], &[], &rows, Some(40), &mut out).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "DISK: sda is failed\n  PATH: /srv/images/of/the/volume.img\n");
     }
 
     #[test]
