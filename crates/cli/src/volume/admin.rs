@@ -3,8 +3,9 @@
 use super::document::document;
 use super::serve::print_final_state;
 use crate::args::volume::{EventsArgs, Fail, FindingsArgs, Readd, Replace, StatusArgs, StopArgs};
+use crate::columns::{self, TextTable};
 use crate::exit::{Exit, Usage};
-use crate::say::print_line;
+use crate::say::{print_folded, print_line, print_prose};
 use anyhow::{Result, bail};
 use scrubjay_core::units::Bytes;
 use scrubjay_core::volume::finding::CorruptionKind;
@@ -44,7 +45,7 @@ pub fn status(args: &StatusArgs) -> Result<Exit> {
                 is_well &= (status.state == VolumeCondition::Open || is_opening) && status.lost == 0;
                 match args.json {
                     true => writeln!(out, "{}", serde_json::to_string(&status)?)?,
-                    false => print(&status, &mut out)?,
+                    false => print(&status, columns::width(), &mut out)?,
                 }
             }
             Err(error) => {
@@ -87,7 +88,7 @@ struct NoVolumeStatus {
 /// Of a volume that does without as many members as it has parities.
 pub const NO_REDUNDANCY: &str = "NO REDUNDANCY LEFT: one more fault loses data";
 
-fn print(status: &commands::Status, out: &mut impl Write) -> Result<()> {
+fn print(status: &commands::Status, width: Option<usize>, out: &mut impl Write) -> Result<()> {
     let headline = match status.state {
         state @ (VolumeCondition::Degraded | VolumeCondition::Broken) => state.to_string().to_uppercase(),
         state => state.to_string(),
@@ -95,50 +96,58 @@ fn print(status: &commands::Status, out: &mut impl Write) -> Result<()> {
     let name = if status.name.is_empty() { &status.array } else { &status.name };
     let (size, chunk) = (Bytes(status.size_bytes), Bytes(status.chunk_bytes));
     let commands::Status { shape, layout, scheme, .. } = status;
-    print_line(out, format_args!("{name}: {headline}, {size} in {shape}, {chunk} chunks, {layout}, {scheme}"))?;
+    let volume = format!("{name}: {headline}, {size} in {shape}, {chunk} chunks, {layout}, {scheme}");
+    print_folded(out, &volume, width)?;
     if status.state.is_reduced() && status.redundancy_left() == Some(0) {
-        writeln!(out, "  {NO_REDUNDANCY}")?;
+        print_prose(out, "  ", NO_REDUNDANCY, width)?;
     }
     if let Some(device) = &status.device {
-        print_line(out, format_args!("  block device {device}"))?;
+        print_folded(out, &format!("  block device {device}"), width)?;
     }
     if status.read_only {
-        writeln!(out, "  served for reading only: nothing is repaired")?;
+        print_prose(out, "  ", "served for reading only: nothing is repaired", width)?;
     }
     let share = 100.0 * status.stripes_written as f64 / status.stripes.max(1) as f64;
     let times = |count: u64| if count == 1 { "once".to_owned() } else { format!("{count} times") };
     let findings = if status.findings == 0 { "nothing".to_owned() } else { times(status.findings) };
-    writeln!(
-        out,
-        "  written {share:.1} %, dirty regions {}, found wrong since it was started: {findings}",
-        status.regions_dirty
-    )?;
+    let state = format!(
+        "written {share:.1} %, dirty regions {}, found wrong since it was started: {findings}",
+        show_count(status.regions_dirty)
+    );
+    print_prose(out, "  ", &state, width)?;
     if status.lost > 0 {
         let lost = times(status.lost);
-        writeln!(out, "  LOST, in part or whole, since it was started: {lost} (`scrubjay volume findings` says what)")?;
+        let lost =
+            format!("LOST, in part or whole, since it was started: {lost} (`scrubjay volume findings` says what)");
+        print_prose(out, "  ", &lost, width)?;
     }
     if status.regions_to_resync > 0 {
-        writeln!(
-            out,
-            "  after a crash: {} regions are being resynced (all is served meanwhile)",
-            status.regions_to_resync
-        )?;
+        let regions = match status.regions_to_resync {
+            1 => "1 region is".to_owned(),
+            count => format!("{} regions are", show_count(count)),
+        };
+        let crash = format!("after a crash: {regions} being resynced (all is served meanwhile)");
+        print_prose(out, "  ", &crash, width)?;
     }
-    for (slot, member) in status.members.iter().enumerate() {
+    print_members(status, width, out)
+}
+
+/// Prints a row for each member, and how those that may return do.
+fn print_members(status: &commands::Status, width: Option<usize>, out: &mut impl Write) -> Result<()> {
+    let row = |(slot, member): (usize, &MemberStatus)| {
         let detail = member.detail.as_ref().map(|detail| format!(" ({detail})")).unwrap_or_default();
-        let faults =
-            if member.faults == 0 { String::new() } else { format!(", faults on it: {}", times(member.faults.into())) };
-        let path = member.path.as_deref().unwrap_or("-");
-        print_line(out, format_args!("  {slot:>3}  {}{detail}{faults}  {path}", member.state))?;
-        if member.may_return {
-            let path = member.path.as_deref().unwrap_or("PATH");
-            print_line(
-                out,
-                format_args!(
-                    "       when it is back: `scrubjay volume readd {path}` rebuilds only what was written since"
-                ),
-            )?;
-        }
+        let path = member.path.as_deref().unwrap_or("-").to_owned();
+        vec![slot.to_string(), format!("{}{detail}", member.state), show_count(member.faults.into()), path]
+    };
+    let rows: Vec<Vec<String>> = status.members.iter().enumerate().map(row).collect();
+    let headings = ["MEMBER", "STATE", "FAULTS", "PATH"];
+    TextTable { headings: &headings, least_important: &[], figures: 0..1, indent: 2 }.print(&rows, width, out)?;
+    for (slot, member) in status.members.iter().enumerate().filter(|(_, member)| member.may_return) {
+        let path = member.path.as_deref().unwrap_or("PATH");
+        let hint = format!(
+            "  when member {slot} is back: `scrubjay volume readd {path}` rebuilds only what was written since"
+        );
+        print_folded(out, &hint, width)?;
     }
     Ok(())
 }
@@ -443,9 +452,9 @@ mod tests {
             members: vec![member],
         };
         let mut out = Vec::new();
-        print(&status, &mut out).unwrap();
+        print(&status, None, &mut out).unwrap();
         let out = String::from_utf8(out).unwrap();
-        assert_eq!((out.matches("\\e[2Jx").count(), out.lines().count()), (8, 7), "{out:?}");
+        assert_eq!((out.matches("\\e[2Jx").count(), out.lines().count()), (8, 8), "{out:?}");
         assert!(!out.contains('\u{1b}'), "{out:?}");
     }
 

@@ -190,7 +190,7 @@ fn a_failed_member_can_be_readded_under_any_path() {
         (&true.into(), &false.into())
     );
     let status = served.run(&["volume", "status"]).stdout;
-    assert!(status.contains("when it is back: `scrubjay volume readd c`"), "{status}");
+    assert!(status.contains("when member 2 is back: `scrubjay volume readd c`"), "{status}");
     served.run(&["volume", "readd", "new"]).refused(2, "is no member of a volume");
     served.run(&["volume", "readd", "absent"]).refused(2, "no such file");
     assert_eq!(served.run(&["volume", "readd", "c", "--volume", "photos"]).code, Some(0));
