@@ -115,11 +115,14 @@ impl Bytes {
     }
 }
 
-/// IEC units, with one decimal unless it is a whole number: `512 B`, `64 KiB`, `1.5 MiB`, `3.6 TiB`.
+/// IEC units, with one decimal unless it is a whole number: `512 B`, `64 KiB`, `1.5 MiB`, `3.6 TiB`. Whole KiB below
+/// 10 MiB that one decimal would round stay KiB, as people write the sizes of requests: `1280 KiB`.
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
         let unit = (self.0.max(1).ilog2() / 10) as usize;
+        let is_rounded = !self.0.saturating_mul(10).is_multiple_of(1 << 20);
+        let unit = if self.0 < 10 << 20 && self.0.is_multiple_of(1024) && is_rounded { unit.min(1) } else { unit };
         let value = self.0 as f64 / (1u64 << (10 * unit)) as f64;
         let text = if value.fract() == 0.0 {
             format!("{value} {}", UNITS[unit])
@@ -268,6 +271,11 @@ mod tests {
         assert_eq!(shown(512), "512 B");
         assert_eq!(shown(65536), "64 KiB");
         assert_eq!(shown(3 << 19), "1.5 MiB");
+        assert_eq!(
+            (shown(1280 << 10), shown(1408 << 10), shown(9 << 20)),
+            ("1280 KiB".into(), "1408 KiB".into(), "9 MiB".into())
+        );
+        assert_eq!((shown((10 << 20) + 1024), shown((1280 << 10) + 1)), ("10.0 MiB".into(), "1.3 MiB".into()));
         assert_eq!(shown(4_000_787_030_016), "3.6 TiB");
         assert_eq!(shown(u64::MAX), "16 EiB");
     }
