@@ -88,10 +88,14 @@ fn the_stop_report_matches_the_state_in_which_the_volume_is_left() {
         "stopped 01010101-0101-0101-0101-010101010101: nothing was found wrong"
     );
     let lost = stopped_after(&[1], false);
-    assert!(lost.problems.len() == 1 && lost.words().contains("member 1 is failed (it does not answer)"), "{lost:?}");
+    assert!(
+        lost.problems.len() == 1 && lost.words().contains("member 1 is out of use (it does not answer)"),
+        "{lost:?}"
+    );
     let asked = stopped_after(&[], true);
     assert!(
-        asked.problems.is_empty() && asked.words().ends_with(": member 2 is failed (taken out by the administrator)"),
+        asked.problems.is_empty()
+            && asked.words().ends_with(": member 2 is out of use (taken out by the administrator)"),
         "{asked:?}"
     );
     let broken = stopped_after(&[0, 1], false);

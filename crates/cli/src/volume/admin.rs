@@ -253,7 +253,7 @@ fn event_line(event: &VolumeEvent) -> String {
         VolumeEvent::Member(MemberEvent { member, path, state, detail }) => {
             let path = path.as_deref().map(|path| format!(" ({path})")).unwrap_or_default();
             let detail = detail.as_deref().map(|detail| format!(": {detail}")).unwrap_or_default();
-            format!("member {member}{path} is {state}{detail}")
+            format!("member {member}{path} is {}{detail}", state.predicate())
         }
     }
 }

@@ -229,7 +229,7 @@ fn events_are_followed_to_the_end() {
     }
     let listed = served.run(&["volume", "events"]);
     assert!(
-        listed.code == Some(0) && listed.stdout.contains("is failed: taken out by the administrator"),
+        listed.code == Some(0) && listed.stdout.contains("is out of use: taken out by the administrator"),
         "{listed:?}"
     );
     let is_dated = |line: &str| line.split_whitespace().nth(3).is_some_and(|time| time.contains(':')); // 12 Mar 2026 03:41

@@ -221,7 +221,7 @@ fn stopping_a_degraded_volume_reports_the_failed_member() {
     served.until(|status| status["state"] == "degraded");
     let stopped = served.run(&["volume", "stop"]);
     let ended = RunResult::new(served.server.take().unwrap().wait_with_output().unwrap());
-    let words = "stopped photos: member 2 is failed (taken out by the administrator)";
+    let words = "stopped photos: member 2 is out of use (taken out by the administrator)";
     assert!(stopped.code == Some(0) && stopped.stderr.contains(words), "{stopped:?}");
     assert!(ended.code == Some(0) && ended.stderr.contains(words), "{ended:?}");
 }

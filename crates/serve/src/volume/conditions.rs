@@ -52,6 +52,18 @@ pub enum MemberCondition {
     Missing,
 }
 
+impl MemberCondition {
+    /// The condition after "is": a member that an administrator has taken out has not failed.
+    pub const fn predicate(self) -> &'static str {
+        match self {
+            MemberCondition::Active => "active",
+            MemberCondition::Rebuilding => "rebuilding",
+            MemberCondition::Failed => "out of use",
+            MemberCondition::Missing => "missing",
+        }
+    }
+}
+
 impl fmt::Display for MemberCondition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {

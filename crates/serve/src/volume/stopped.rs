@@ -44,7 +44,7 @@ pub(super) fn stopped(status: &Status, ended: &ServerEnded, in_order: bool, lost
         status.members.iter().enumerate().filter(|(_, member)| member.state != MemberCondition::Active)
     {
         let detail = member.detail.as_ref().map(|detail| format!(" ({detail})")).unwrap_or_default();
-        let words = format!("member {index} is {}{detail}", member.state);
+        let words = format!("member {index} is {}{detail}", member.state.predicate());
         if lost.contains(&MemberIndex(index)) { &mut problems } else { &mut remarks }.push(words);
     }
     if status.findings > 0 {
@@ -116,9 +116,9 @@ mod tests {
         assert_eq!(words(status(VolumeCondition::Open, both, 2), fine, true, &[]), found);
         let gone = (0, "stopped photos: 2 findings, of them LOST: 1".to_owned());
         assert_eq!(words(Status { lost: 1, ..status(VolumeCondition::Open, both, 2) }, fine, true, &[]), gone);
-        let degraded = (0, "stopped photos: member 1 is failed".to_owned());
+        let degraded = (0, "stopped photos: member 1 is out of use".to_owned());
         assert_eq!(words(status(VolumeCondition::Degraded, one_failed, 0), fine, true, &[]), degraded);
-        let lost = (1, "stopped photos: member 1 is failed; 1 finding".to_owned());
+        let lost = (1, "stopped photos: member 1 is out of use; 1 finding".to_owned());
         assert_eq!(words(status(VolumeCondition::Degraded, one_failed, 1), fine, true, &[MemberIndex(1)]), lost);
         for (ended, in_order, expected) in [
             (ServerEnded { flush: Flushed::Failed, ..fine }, true, "the last flush failed"),
