@@ -12,6 +12,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use toml::Value;
 
 /// Flash may be hotter than hard disks by this many degrees Celsius.
 const FLASH_HOTTER: i32 = 20;
@@ -80,7 +81,14 @@ impl Default for SmartTimes {
 
 /// Deserializes `35d`, `4h` into seconds.
 fn span<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
-    let text = String::deserialize(from)?;
+    let text = match Value::deserialize(from)? {
+        Value::String(text) => text,
+        Value::Integer(number) => {
+            let error = format!("{number} has no unit: write \"{number}d\", \"{number}h\" or \"{number}m\"");
+            return Err(D::Error::custom(error));
+        }
+        _ => return Err(D::Error::custom("this is no span of time: write \"35d\", \"4h\" or \"30m\"")),
+    };
     let seconds = quantity::span(&text).map_err(D::Error::custom)?;
     if (MINUTE..=10 * 365 * DAY).contains(&seconds) {
         return Ok(seconds);
@@ -207,6 +215,8 @@ mod tests {
     fn errors_name_line_and_key() {
         for (text, expected) in [
             ("[scrub]\nevery = \"35\"\n", ":2: every: `35` is no span of time: write 35d"),
+            ("[scrub]\nevery = 60\n", ":2: every: 60 has no unit: write \"60d\", \"60h\" or \"60m\""),
+            ("[scrub]\nevery = true\n", ":2: every: this is no span of time"),
             ("[scrub]\nevery = \"1h\"\n", ": scrub.every: less than a day"),
             ("[scrub]\nbetween = \"night\"\n", ":2: between: `night` are no hours of the day: write 01:00-07:00"),
             ("[scrub]\nat-once = 0\n", ": scrub.at-once: 0 disks at a time"),

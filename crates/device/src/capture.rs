@@ -211,7 +211,7 @@ fn disk_of(path: &Path) -> Result<(DiskNode, bool), String> {
         _ => error.to_string(),
     })?;
     if !metadata.file_type().is_block_device() {
-        return Err("is no block device: only disks can be captured".to_owned());
+        return Err("it is no block device, and only disks can be captured".to_owned());
     }
     let (major, minor) = (libc::major(metadata.rdev()), libc::minor(metadata.rdev()));
     let disk = DiskNode::of_device(major, minor).map_err(|error| error.to_string())?;
@@ -456,6 +456,9 @@ mod tests {
     fn a_path_that_is_no_block_device_is_refused() {
         let refused = |path: &str| Capture::open(Path::new(path)).err().map(|error| error.to_string());
         assert_eq!(refused("/nowhere").as_deref(), Some("/nowhere: no such device"));
-        assert_eq!(refused("/dev/null").as_deref(), Some("/dev/null: is no block device: only disks can be captured"));
+        assert_eq!(
+            refused("/dev/null").as_deref(),
+            Some("/dev/null: it is no block device, and only disks can be captured")
+        );
     }
 }

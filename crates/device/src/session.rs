@@ -318,8 +318,11 @@ fn check_sizes(subject: &dyn Subject, options: &SessionOptions) -> Result<Sector
     }
     let Some(range) = &options.range else { return Ok(SectorRange::at(0, subject.sectors())) };
     let (start, end) = (range.start, range.end);
-    if start >= bytes || end > bytes {
-        return usage(format!("the range {start}..{end} lies outside its {bytes} bytes"));
+    if start >= bytes {
+        return usage(format!("the range begins at {} (byte {start}), outside its {bytes} bytes", Bytes(start)));
+    }
+    if end > bytes {
+        return usage(format!("the range ends at {} (byte {end}), outside its {bytes} bytes", Bytes(end)));
     }
     if start >= end {
         return usage(format!("the range {start}..{end} is empty"));

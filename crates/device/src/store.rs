@@ -92,7 +92,10 @@ impl StateStore {
             // Checked before, so that nothing is made in such a folder, and afterwards, since another process may have made it.
             owner::meddler(folder).map_err(fail)?.map_or(Ok(()), |meddler| Err(meddled(meddler)))?;
         }
-        fs::create_dir_all(folder).map_err(fail)?;
+        fs::create_dir_all(folder).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => fail(io::Error::new(io::ErrorKind::NotADirectory, "it is no folder")),
+            _ => fail(error),
+        })?;
         if owner::is_root() {
             owner::meddler(folder).map_err(fail)?.map_or(Ok(()), |meddler| Err(meddled(meddler)))?;
         }
@@ -261,6 +264,13 @@ mod tests {
         assert!(matches!(store.load("wwn-1", 2000), Err(StoreError::Foreign { .. })));
         assert!(matches!(store.load("wwn-2", 1000), Err(StoreError::Foreign { .. })));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside it");
+    }
+
+    #[test]
+    fn a_file_is_no_state_folder() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let error = StateStore::open(file.path(), "wwn-1", None).unwrap_err().to_string();
+        assert!(error.ends_with(": it is no folder: choose another one"), "{error}");
     }
 
     #[test]

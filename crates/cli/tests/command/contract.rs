@@ -70,7 +70,8 @@ fn bad_sizes_are_refused_in_one_line() {
     let bench = Bench::with_image(1);
     let refused =
         |arguments: &[&str], words| bench.run(&[&["scrub", "disk.img"], arguments].concat()).refused(2, words);
-    refused(&["--range", "512KiB..2MiB"], "lies outside its 1048576 bytes");
+    refused(&["--range", "512KiB..2MiB"], "the range ends at 2 MiB (byte 2097152), outside its 1048576 bytes");
+    refused(&["--range", "1TiB.."], "the range begins at 1 TiB (byte 1099511627776), outside its 1048576 bytes");
     refused(&["--range", "4KiB..4KiB"], "is empty");
     refused(&["--range", "100..4KiB"], "multiple of its logical block");
     refused(

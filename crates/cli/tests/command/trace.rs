@@ -222,7 +222,7 @@ fn bad_outputs_are_refused_in_one_line() {
     refused(&["generate", "out.csv"], "--model, --like or --params");
     refused(&["generate", "--params", "nowhere.json", "out.csv"], "nowhere.json: no such file");
     refused(&["generate", "--like", "good", "out.csv"], "too few to learn from");
-    refused(&["capture", "/dev/null", "out.csv"], "/dev/null: is no block device");
+    refused(&["capture", "/dev/null", "out.csv"], "/dev/null: it is no block device");
     refused(&["capture", "good", "out.csv"], "is no block device");
 }
 

@@ -11,6 +11,7 @@ pub const SURFACE_PARTS: usize = 128;
 
 /// All that the page shows, at one time of a modelled machine: to look at the page before there is a watch.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(expecting = "an object with `status` and `past`")]
 pub struct WatchSnapshot {
     /// The status at that time.
     pub status: WatchDocument,
