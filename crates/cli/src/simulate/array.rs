@@ -18,7 +18,6 @@ use scrubjay_sim::array::noise::Noise;
 use scrubjay_sim::array::queue::Discipline;
 use scrubjay_sim::array::setup::{ArraySetup, Odd};
 use scrubjay_sim::array::truth::{Agreement, Truth};
-use scrubjay_watch::counted;
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -115,15 +114,15 @@ fn model(args: &SimulateArray) -> Result<ArraySetup, String> {
         }
     };
     if args.parity.is_some_and(|wanted| wanted != parity) {
+        let parities = if parity == 1 { "parity" } else { "parities" };
         return Err(format!(
-            "--layout {} has {parity} parities, not --parity {}",
+            "--layout {} has {parity} {parities}, not --parity {}",
             args.layout,
             args.parity.unwrap_or(0)
         ));
     }
     if data == 0 || data > disks {
-        let more = counted(parity as u64, "disk");
-        return Err(format!("--layout {} needs more than {more}, not --disks {disks}", args.layout));
+        return Err(format!("--layout {} needs {} disks or more, not --disks {disks}", args.layout, parity + 1));
     }
     let layout = Layout::new(args.layout, Shape { data, parity }, disks).map_err(|error| error.to_string())?;
     let setup = ArraySetup {

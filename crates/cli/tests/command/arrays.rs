@@ -99,8 +99,8 @@ fn nonsense_is_refused_in_one_line() {
     let refused = |arguments: &[&str], words: &str| simulated(arguments).refused(2, words);
     let base = |layout: &'static str, disks: &'static str| [layout, "--disks", disks];
     refused(&base("raid0", "0"), "--disks must be more than 0");
-    refused(&base("raid5-ls", "1"), "--layout raid5-ls needs more than 1 disk,");
-    refused(&base("raid6-md", "2"), "--layout raid6-md needs more than 2 disks");
+    refused(&base("raid5-ls", "1"), "--layout raid5-ls needs 2 disks or more");
+    refused(&base("raid6-md", "2"), "--layout raid6-md needs 3 disks or more");
     refused(&base("raid1", "3"), "an even number of disks");
     refused(&base("raid0", "1000"), "1000 disks are more than 256");
     refused(&base("rotating", "5"), "--layout rotating needs --parity");

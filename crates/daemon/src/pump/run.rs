@@ -261,11 +261,15 @@ impl<'s> Daemon<'s> {
         let warnings = self.survey.warnings.join("; ");
         self.set_trouble("survey", (!warnings.is_empty()).then_some(warnings));
         if !std::mem::replace(&mut self.is_ready, true) {
-            let (disks, arrays) = (self.survey.disks.len() as u64, self.survey.arrays.len() as u64);
-            (self.say)(&format!("watching {} and {}", counted(disks, "disk"), counted(arrays, "array")));
+            (self.say)(&watching(self.survey.disks.len(), self.survey.arrays.len()));
             let _ = sd_notify::notify(&[sd_notify::NotifyState::Ready]);
         }
     }
+}
+
+/// What is watched, in words.
+fn watching(disks: usize, arrays: usize) -> String {
+    format!("watching {} and {}", counted(disks as u64, "disk"), counted(arrays as u64, "array"))
 }
 
 /// Answers from the history, in the thread of the connection.
@@ -279,4 +283,15 @@ fn answer_past(pending: PendingAnswer, folder: &Path, clock: WatchClock) {
         Ok(past) => WatchAnswer::Past(Box::new(past)),
         Err(error) => WatchAnswer::Refused { why: error.to_string() },
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_disk_is_no_disks() {
+        assert_eq!(watching(1, 0), "watching 1 disk and 0 arrays");
+        assert_eq!(watching(8, 2), "watching 8 disks and 2 arrays");
+    }
 }
