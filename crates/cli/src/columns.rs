@@ -1,35 +1,16 @@
 //! Tables for a terminal: columns as wide as needed, without the least important ones if not all fit.
 
+pub use crate::terminal::{of_stderr, width};
+
 use crate::say::{print_folded, shown, wrapped};
 use std::io::{self, Write};
 use std::ops::Range;
-use std::os::fd::AsFd;
 
 /// The gap between two columns.
 const GAP: &str = "  ";
 
 /// Characters of the last column, at least.
 const LAST_MIN: usize = 16;
-
-/// Columns of the terminal, or as COLUMNS sets it; `None` into a pipe or a file.
-pub fn width() -> Option<usize> {
-    let from_environment = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    from_environment.or_else(|| of_terminal(io::stdout()))
-}
-
-/// Columns of the terminal at standard error; `None` into a pipe or a file.
-pub fn of_stderr() -> Option<usize> {
-    of_terminal(io::stderr())
-}
-
-/// A serial console may have columns and no rows.
-fn of_terminal(stream: impl AsFd) -> Option<usize> {
-    if cfg!(test) {
-        return None; // No test depends on the terminal that it runs in.
-    }
-    let size = rustix::termios::tcgetwinsize(stream).ok()?;
-    Some(usize::from(size.ws_col)).filter(|&columns| columns > 0)
-}
 
 /// Prints a table. `least_important`: the headings of columns that may be left out, in this order; if that is not
 /// enough, the last column is wrapped.

@@ -19,6 +19,7 @@ mod scrub;
 mod signals;
 mod simulate;
 mod study;
+mod terminal;
 mod trace;
 mod tune;
 mod unused_option;

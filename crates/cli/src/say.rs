@@ -2,7 +2,7 @@
 
 pub use scrubjay_device::shown::{shown, shown_path};
 
-use crate::columns;
+use crate::terminal;
 use std::fmt;
 use std::io::{self, Write};
 
@@ -12,12 +12,12 @@ use std::io::{self, Write};
 /// # Errors
 /// An error of `out`.
 pub fn print_line(out: &mut impl Write, line: fmt::Arguments<'_>) -> io::Result<()> {
-    print_folded(out, &line.to_string(), columns::width())
+    print_folded(out, &line.to_string(), terminal::width())
 }
 
 /// Prints one line to standard error, as [`print_line`] does.
 pub fn say(line: fmt::Arguments<'_>) {
-    let _ = print_folded(&mut io::stderr().lock(), &line.to_string(), columns::of_stderr());
+    let _ = print_folded(&mut io::stderr().lock(), &line.to_string(), terminal::of_stderr());
 }
 
 /// Prints one line that is broken between words in a terminal that is narrower; what goes on is indented, so that no
