@@ -4,7 +4,8 @@ use super::advice::{self, FormatPlace};
 use super::facts::{KernelLimit, doubt, facts, limits};
 use super::kernel::Kernel;
 use super::words;
-use crate::say::shown;
+use crate::columns;
+use crate::say::{print_line, print_prose, shown};
 use scrubjay_core::probe::io::ProbeBudget;
 use scrubjay_core::probe::known::{Claim, DeviceClass, KnownArray, ProbeStage};
 use scrubjay_core::units::Bytes;
@@ -27,10 +28,10 @@ pub fn print(
     out: &mut impl Write,
 ) -> io::Result<()> {
     let size = bytes.map_or(String::new(), |bytes| format!(" ({})", Bytes(bytes)));
-    writeln!(out, "{}{size}: {}", shown(device), headline(known))?;
+    print_line(out, format_args!("{device}{size}: {}", headline(known)))?;
     statements(known, allows_writes, out)?;
-    findings(known).iter().try_for_each(|finding| writeln!(out, "! {finding}"))?;
-    remarks(known, spent).iter().try_for_each(|remark| writeln!(out, "  {remark}"))?;
+    findings(known).iter().try_for_each(|finding| print_line(out, format_args!("! {finding}")))?;
+    remarks(known, spent).iter().try_for_each(|remark| print_line(out, format_args!("  {remark}")))?;
     kernel.map_or(Ok(()), |kernel| claims(known, kernel, out))
 }
 
@@ -89,9 +90,9 @@ pub fn headline(known: &KnownArray) -> String {
 fn statements(known: &KnownArray, allows_writes: bool, out: &mut impl Write) -> io::Result<()> {
     for fact in facts(known, allows_writes) {
         let doubt = fact.confidence.and_then(doubt).map_or(String::new(), |doubt| format!("  ({doubt})"));
-        writeln!(out, "  {:<8} {}{doubt}", fact.name, fact.value)?;
+        print_prose(out, &format!("  {:<8} ", fact.name), &format!("{}{doubt}", fact.value), columns::width())?;
         if !fact.remark.is_empty() {
-            writeln!(out, "           ({})", fact.remark)?;
+            print_prose(out, "           ", &format!("({})", fact.remark), columns::width())?;
         }
     }
     let is_free = known.fits.as_ref().is_some_and(|fits| fits.value.is_empty());
@@ -111,7 +112,7 @@ fn statements(known: &KnownArray, allows_writes: bool, out: &mut impl Write) -> 
 fn claims(known: &KnownArray, kernel: &Kernel, out: &mut impl Write) -> io::Result<()> {
     let limits = limits(known, kernel)
         .map(|KernelLimit { file, value, judgement }| format!("{file} {value} ({})", judgement.words()));
-    writeln!(out, "the kernel says: {}", limits.join(", "))
+    print_line(out, format_args!("the kernel says: {}", limits.join(", ")))
 }
 
 /// The confidence of a claim; empty if it is as high as the prober's last check can make it, or higher.

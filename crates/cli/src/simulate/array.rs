@@ -3,6 +3,7 @@
 use crate::args::{ArrayNoise, ArrayQueue, SimulateArray};
 use crate::exit::{Exit, Usage};
 use crate::probe::{FormatPlace, ProbeDocument, prober};
+use crate::say::print_line;
 use anyhow::{Context, Result};
 use scrubjay_core::layout::Shape;
 use scrubjay_core::layout::{Layout, LayoutKind};
@@ -152,8 +153,8 @@ fn print(trials: &[Trial], allows_writes: bool, out: &mut impl Write) -> io::Res
         let wrong = trial.agreement.parts().into_iter().filter(|(_, is_right)| !is_right);
         let wrong: Vec<&str> = wrong.map(|(name, _)| name).collect();
         return match wrong.is_empty() {
-            true => writeln!(out, "all of it is right"),
-            false => writeln!(out, "wrong, or not stated: {}", wrong.join("; ")),
+            true => writeln!(out, "all that was found is right"),
+            false => print_line(out, format_args!("wrong, or not stated: {}", wrong.join("; "))),
         };
     }
     let count = |holds: &dyn Fn(&Agreement) -> bool| trials.iter().filter(|trial| holds(&trial.agreement)).count();

@@ -22,8 +22,12 @@ fn run_json(arguments: &[&str]) -> Value {
 fn a_modelled_array_is_described_exactly() {
     let ran = simulated(&["raid0", "--disks", "4", "--chunk", "320KiB", "--phase", "0"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    for line in ["seed 1: an array of 4 disks\n", "  pattern  1280 KiB\n", "  chunk    320 KiB", "all of it is right\n"]
-    {
+    for line in [
+        "seed 1: an array of 4 disks\n",
+        "  pattern  1280 KiB\n",
+        "  chunk    320 KiB",
+        "all that was found is right\n",
+    ] {
         assert!(ran.stdout.contains(line), "`{line}` in {ran:?}");
     }
     assert!(ran.stdout.contains("(reads cannot tell them apart; --allow-writes can)"), "{ran:?}");
