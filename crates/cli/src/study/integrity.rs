@@ -36,7 +36,7 @@ pub fn run(args: &StudyIntegrity) -> Result<Exit> {
         let _spinner = Spinner::with("measuring how fast stripes are encoded");
         speed::figures(&bench::sweep(&bench::BenchSetting::PAGE)?, &machine.describe())
     };
-    let spinner = Spinner::with("damaging rows, and looking at all states of small stripes");
+    let spinner = Spinner::with("damaging rows of small stripes");
     let page = page(&cases, speeds);
     drop(spinner);
     output_folder::write(&page, &args.out, &facts, &FINDINGS)
