@@ -191,13 +191,3 @@ impl<'a> WatchedDocument<'a> {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_day_is_no_days() {
-        assert_eq!([1, 2, 1234].map(days), ["1 day", "2 days", "1,234 days"]);
-    }
-}
