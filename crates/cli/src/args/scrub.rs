@@ -71,7 +71,7 @@ pub struct ScrubArgs {
     #[arg(long, help_heading = "State and output")]
     pub json: bool,
     /// Show no progress
-    #[arg(long, help_heading = "State and output")]
+    #[arg(short = 'q', long, visible_alias = "quiet", help_heading = "State and output")]
     pub no_progress: bool,
     /// Record all events of the run, to be replayed in the simulator (one target only)
     #[arg(long, value_name = "FILE", help_heading = "State and output")]

@@ -32,7 +32,7 @@ fn figure(parity: usize, is_write: bool) -> Figure {
         name: format!("integrity-{kind}s-raid{raid}"),
         title: format!("What a {kind} takes more, RAID-{raid} of {SLOTS} disks"),
         caption: caption(shape, is_write),
-        x: Axis::linear(format!("data chunks touched by a {kind}, of {}", shape.data)),
+        x: Axis::whole(format!("data chunks touched by a {kind}, of {}", shape.data)),
         y: Axis::linear("more disk I/Os than a bare array (%)"),
         series,
     }

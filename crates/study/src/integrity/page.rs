@@ -41,7 +41,7 @@ fn workloads(cases: &[&IntegrityCase]) -> Figure {
         name: format!("integrity-workloads-{kib}k"),
         title: format!("Twelve workloads, chunks of {kib} KiB, RAID-6 of 8 disks"),
         caption: format!("At most: {}. Workloads: {}.", most(cases.iter().copied()), names.join(", ")),
-        x: Axis::linear("workload, by its share of reads"),
+        x: Axis::whole("workload, by its share of reads"),
         y: Axis::linear("more disk I/Os than a bare array (%)"),
         series: Scheme::ALL[1..].iter().map(|&scheme| bars(scheme)).collect(),
     }

@@ -89,7 +89,7 @@ fn by_disks(speeds: &[Speed], parity: usize, machine: &str) -> Figure {
         name: format!("integrity-speed-disks-raid{}", parity + 4),
         title: format!("How fast a stripe is encoded, RAID-{}, chunks of {CHUNK}", parity + 4),
         caption: caption(&speeds, parity, machine),
-        x: Axis::linear("disks of a stripe"),
+        x: Axis::whole("disks of a stripe"),
         y: Axis::linear("data encoded (GB/s)"),
         series: series(&speeds, |speed| speed.shape.slots() as f64),
     }
