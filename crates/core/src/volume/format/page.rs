@@ -58,7 +58,7 @@ impl PageHead {
         page
     }
 
-    /// Decodes a page that should have this magic, array and index. Returns its generation, its [`PageHead::since`] and its
+    /// Decodes a page that should have this magic, array and index. Returns its generation, its [`PageHead::trim_horizon`] and its
     /// bits.
     pub fn decode<'a>(&self, page: &'a [u8]) -> Result<(u64, u64, &'a [u8]), PageError> {
         if page.len() <= PAGE_HEAD_BYTES as usize || !page.starts_with(&self.magic) {

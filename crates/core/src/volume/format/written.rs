@@ -22,7 +22,8 @@ pub struct WrittenPage<'a> {
     pub index: u64,
     /// Version of the page; it decides in which place the page lies ([`Geometry::written_page_offset`]).
     pub generation: u64,
-    /// See [`super::page::PageHead::trim_horizon`].
+    /// A lower bound for versions: in a stripe that the page calls unwritten, a row with a smaller version is the remains of a
+    /// trim; any other is a first write that the map has not recorded yet.
     pub trim_horizon: u64,
     /// Its bits, from stripe `index * stripes_per_page` on.
     bits: &'a [u8],
@@ -46,7 +47,7 @@ pub struct WrittenMap {
     pub stripes: Bits<StripeIndex>,
     /// The newest version of each page; zero if none was found.
     pub generations: Vec<u64>,
-    /// [`WrittenPage::since`] of these versions.
+    /// [`WrittenPage::trim_horizon`] of these versions.
     pub trim_horizons: Vec<u64>,
 }
 
