@@ -69,9 +69,11 @@ pub(super) async fn read_without_reconstruction(
         let all = PositionSet::range(0, state.shape().slots()) - missing;
         (all, missing, state.shape().parity_slots() - missing, state.maps.is_undecided(stripe), scheme)
     });
-    let needs_witnesses = scheme.lists_sums() && !scheme.checks_itself();
+    // A row that does not show that it is outdated needs others that say so: one that does not check itself, and one without
+    // a version where a crash left the stripe undecided. All rows are read then, so that any part of a stripe is judged alike.
+    let needs_witnesses = scheme.lists_sums() && (!scheme.checks_itself() || (is_undecided && !scheme.has_versions()));
     let present = wanted - missing;
-    let lists = if scheme.checks_itself() { lists } else { PositionSet::NONE };
+    let lists = if scheme.checks_itself() && !needs_witnesses { lists } else { PositionSet::NONE };
     let rows = rows::read(handle, stripe, if needs_witnesses { all } else { present }, lists).await;
     let diagnosis = judge(&rows.evidence);
     let doubtful = match (scheme.checks_itself(), is_undecided) {
@@ -81,9 +83,7 @@ pub(super) async fn read_without_reconstruction(
         (true, true) => wanted.iter().filter(|&position| is_older_than_all(&rows.evidence, position)).collect(),
         (false, _) => PositionSet::NONE,
     };
-    // A row without a version, which does not show that it is old, counts as right if another row claims the same sum for it,
-    // or no other row has a claim: one that does not check itself, or one of a stripe that a crash left undecided.
-    let needs_witnesses = needs_witnesses || (is_undecided && scheme.lists_sums() && !scheme.has_versions());
+    // Such a row counts as right if another row claims the same sum for it, or no other row has a claim.
     let is_witnessed = |position: StripePosition, sum: u32| {
         let mut other_claims = rows.evidence.claims(position).filter(|&(claimant, _)| claimant != position).peekable();
         !needs_witnesses || other_claims.peek().is_none() || other_claims.any(|(_, entry)| entry.sum == sum)

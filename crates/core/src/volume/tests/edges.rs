@@ -276,6 +276,46 @@ fn an_outdated_row_is_an_error(scheme: Scheme) {
     assert!(reader.read(0, CHUNK) == vec![Some(1); CHUNK as usize], "{scheme}: what they agree on is given out");
 }
 
+/// A write that a crash cut short anywhere: in a stripe that stays undecided a chunk is judged alike whether it is read
+/// alone or with others, and a verification finds lost what reads do.
+#[test]
+fn in_an_undecided_stripe_reads_of_any_length_and_a_verification_agree() {
+    const CHUNKS: u64 = 4;
+    for scheme in [Scheme::Stamp, Scheme::Hybrid1, Scheme::Hybrid2, Scheme::Pure] {
+        let mut rig = Rig::new(scheme, LayoutKind::Rotating, CHUNKS as usize, 2);
+        rig.write(0, &[1; (CHUNKS * CHUNK) as usize]);
+        assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
+        let (geometry, row) = (rig.geometry, rig.geometry.row_bytes() as usize);
+        let places: Vec<(usize, usize)> = (0..CHUNKS as usize + 2).map(|slot| rig.place(0, slot)).collect();
+        let old: Vec<Vec<u8>> = places.iter().map(|&(member, at)| rig.members[member][at..at + row].to_vec()).collect();
+        rig.write(0, &[2; CHUNK as usize]);
+        let written = rig.members.clone();
+        // By bit: the rows that the write did not reach.
+        for missed in 0u32..1 << places.len() {
+            let mut members = written.clone();
+            let missed_rows = (0..places.len()).filter(|slot| missed >> slot & 1 == 1);
+            missed_rows.for_each(|slot| {
+                let (member, at) = places[slot];
+                members[member][at..at + row].copy_from_slice(&old[slot]);
+            });
+            let options = VolumeOptions { is_read_only: true, ..VolumeOptions::default() };
+            let mut reader = Rig::start_as(members, geometry, options);
+            let whole = reader.read(0, CHUNKS * CHUNK);
+            for chunk in 0..CHUNKS {
+                let alone = reader.read(chunk * CHUNK, CHUNK);
+                let part = &whole[(chunk * CHUNK) as usize..][..CHUNK as usize];
+                assert!(alone == part, "{scheme}, missed {missed:06b}, chunk {chunk}: {:?} {:?}", alone[0], part[0]);
+                let allowed = if chunk == 0 { [None, Some(1), Some(2)] } else { [None, Some(1), Some(1)] };
+                assert!(allowed.contains(&alone[0]), "{scheme}, missed {missed:06b}, chunk {chunk}: {:?}", alone[0]);
+            }
+            reader.volume.verify(Nanos(reader.now), RequestId(99), StripeIndex(0)..StripeIndex(1));
+            reader.pump();
+            let reply = reader.volume.poll_reply().expect("it was answered").1;
+            assert_eq!(reply == BlockReply::Done, whole.iter().all(Option::is_some), "{scheme}, missed {missed:06b}");
+        }
+    }
+}
+
 /// Whatever lies on the members, and whatever is requested: a read-only volume writes nothing, and does not end the program.
 #[test]
 fn a_read_only_volume_writes_nothing_whatever_is_damaged() {
