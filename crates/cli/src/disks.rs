@@ -252,21 +252,33 @@ fn listed(disks: Vec<(InventoryDisk, ScrubRecord)>) -> Vec<(InventoryDisk, Scrub
     disks.into_iter().filter(|disk| !is_any || is_listed(disk)).collect()
 }
 
-/// Where volumes are served, which of them are not well, and how to see them.
+/// Which volumes are served, what is wrong with them, and how to see more.
 fn volumes(out: &mut impl Write) -> Result<()> {
     let sockets = sockets::sockets().unwrap_or_default();
-    let (them, served) = match sockets.len() {
-        0 => return Ok(()),
-        1 => ("it", "One volume is served".to_owned()),
-        count => ("them", format!("{count} volumes are served")),
+    let count = sockets.len();
+    if count == 0 {
+        return Ok(());
+    }
+    let answers = answers(sockets);
+    let silent = count - answers.len();
+    let silent = match silent {
+        0 => None,
+        1 => Some("one volume DOES NOT ANSWER: its server hangs, or is gone".to_owned()),
+        _ => Some(format!("{silent} volumes DO NOT ANSWER: their servers hang, or are gone")),
     };
-    let faults: Vec<String> = answers(sockets).iter().filter_map(fault).collect();
-    let faults = if faults.is_empty() { String::new() } else { format!("; {}", faults.join("; ")) };
+    let served = match answers.len() {
+        0 => None,
+        1 => Some("one volume is served".to_owned()),
+        count => Some(format!("{count} volumes are served")),
+    };
+    let words: Vec<String> = served.into_iter().chain(answers.iter().filter_map(fault)).chain(silent).collect();
+    let words = words.join("; ");
+    let words = words[..1].to_uppercase() + &words[1..];
     writeln!(out)?;
-    Ok(print_prose(out, "", &format!("{served}{faults}: `scrubjay volume status` shows {them}."), columns::width())?)
+    Ok(print_prose(out, "", &format!("{words}: see `scrubjay volume status`."), columns::width())?)
 }
 
-/// The states of volumes, as far as their servers report them in time.
+/// The states of volumes, of those whose servers report them in time.
 fn answers(sockets: Vec<PathBuf>) -> Vec<Status> {
     let (sender, receiver) = mpsc::channel();
     for socket in sockets {
@@ -298,7 +310,7 @@ fn name_of(disk: &InventoryDisk) -> String {
 
 /// Devices that are there without a user's doing, and are listed only if something is known of them.
 fn is_hideable(name: &str) -> bool {
-    ["loop", "zram", "nbd"].iter().any(|kind| name.starts_with(kind))
+    ["loop", "zram"].iter().any(|kind| name.starts_with(kind))
 }
 
 /// What a device of this name is. A virtual disk claims to spin, which says nothing of what lies below it.

@@ -3,6 +3,7 @@
 use rustix::process::getpgrp;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr};
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// While it lives, the terminal at standard input does not echo control characters.
 #[derive(Debug)]
@@ -18,6 +19,13 @@ impl EchoOff {
         quiet.local_modes.remove(LocalModes::ECHOCTL);
         let done = tcsetattr(io::stdin(), OptionalActions::Now, &quiet);
         EchoOff(done.is_ok().then_some(saved))
+    }
+}
+
+/// Switches the echo on again once a stop was requested: a second Ctrl-C ends the process at once, which runs no destructor.
+pub fn restore_at(stop: &AtomicBool, echo: &mut Option<EchoOff>) {
+    if stop.load(Ordering::Relaxed) {
+        *echo = None;
     }
 }
 

@@ -102,7 +102,7 @@ pub fn print(outcomes: &[TargetOutcome], out: &mut impl Write) -> io::Result<()>
             }
         }
         writeln!(out, "  {}", cost(outcome))?;
-        if let Some(words) = held_up(report) {
+        if let Some(words) = held_up(report, outcome.facts.policy) {
             writeln!(out, "  {words}")?;
         }
         if let Some(latency) = &report.latency

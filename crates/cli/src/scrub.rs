@@ -62,7 +62,7 @@ pub fn run(args: &ScrubArgs) -> Result<Exit> {
             ask_for_repair(&args.targets)?;
         }
         for path in &later {
-            say(format_args!("{}: on the same disk as another target: its turn is next", shown_path(path)));
+            say(format_args!("{}: on the same disk as another target: it waits for that one", shown_path(path)));
         }
         ended.extend(run_all(prepared, &stop, !args.no_progress));
         targets = later;
@@ -70,11 +70,14 @@ pub fn run(args: &ScrubArgs) -> Result<Exit> {
     if let Some(exit) = refusal.filter(|_| ended.is_empty()) {
         return Ok(exit);
     }
-    for path in targets {
-        say(format_args!("{}: not begun; the same command begins it", shown_path(path)));
+    for path in &targets {
+        let path = shown_path(path);
+        say(format_args!("{path}: not begun: `scrubjay scrub {path}` begins it"));
     }
-    let all_ended = ended.iter().all(Option::is_some);
-    let outcomes: Vec<TargetOutcome> = ended.into_iter().flatten().collect();
+    // Of several targets that were prepared one after the other the last may be refused: it was not done, like one that failed.
+    let all_ended = refusal.is_none() && ended.iter().all(Option::is_some);
+    let mut outcomes: Vec<TargetOutcome> = ended.into_iter().flatten().collect();
+    outcomes.sort_by_key(|outcome| args.targets.iter().position(|path| *path == outcome.facts.path));
     let mut out = io::stdout().lock();
     let printed = if args.json {
         let document = serde_json::to_string(&json::ScrubDocument::new(&outcomes)).context("the result as JSON")?;
@@ -88,11 +91,9 @@ pub fn run(args: &ScrubArgs) -> Result<Exit> {
     if !all_ended {
         return Ok(Exit::Failed);
     }
-    if let Some(exit) = refusal {
-        return Ok(exit);
-    }
-    // The worst outcome decides.
-    Ok(match outcomes.iter().map(TargetOutcome::kind).max() {
+    // The worst outcome decides; targets that were not begun are paused.
+    let not_begun = targets.first().map(|_| OutcomeKind::Paused);
+    Ok(match outcomes.iter().map(TargetOutcome::kind).chain(not_begun).max() {
         None | Some(OutcomeKind::Clean) => Exit::Clean,
         Some(OutcomeKind::Found) => Exit::Found,
         Some(OutcomeKind::Paused) => Exit::Paused,

@@ -5,7 +5,8 @@ use std::os::fd::AsFd;
 
 /// Columns of the terminal, or as COLUMNS sets it; `None` into a pipe or a file.
 pub fn width() -> Option<usize> {
-    let from_environment = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let from_environment =
+        std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|&columns| columns > 0);
     from_environment.or_else(|| of_terminal(io::stdout()))
 }
 

@@ -493,7 +493,7 @@ impl Watcher<Scrub> for RunRecorder<'_> {
 
     fn turned(&mut self, now: Nanos, scrub: &Scrub) {
         self.standstill.turned(now, self.control.take_continued());
-        if now.since(self.published_at) >= PUBLISH_INTERVAL {
+        if now.since(self.published_at) >= PUBLISH_INTERVAL && !self.standstill.is_uncertain(now) {
             self.published_at = now;
             let report = self.report(scrub, now);
             (self.publish)(&report, &self.troubles);

@@ -7,6 +7,8 @@ use scrubjay_core::units::Nanos;
 
 /// A gap as long as this is kept, for a signal that is still to come.
 const GAP_MIN: Nanos = Nanos::from_millis(200);
+/// After a gap as long as this it matters whether a signal is still to come. Shorter ones are common on a busy machine.
+const UNCERTAIN_MIN: Nanos = Nanos::from_secs(2);
 /// For so long after its end.
 const KEPT_FOR: Nanos = Nanos::from_secs(1);
 
@@ -24,6 +26,11 @@ impl Standstill {
     /// Nothing was stopped by `now`.
     pub fn new(now: Nanos) -> Standstill {
         Standstill { total: Nanos::ZERO, turned_at: now, gap: (Nanos::ZERO, now) }
+    }
+
+    /// Did this turn come after a gap that a signal may still explain? Then the time so far is not known yet.
+    pub fn is_uncertain(&self, now: Nanos) -> bool {
+        self.gap.0 >= UNCERTAIN_MIN && now.since(self.gap.1) <= KEPT_FOR
     }
 
     /// A turn of the session; `was_continued`: has the process received a SIGCONT since the last one?
@@ -57,6 +64,7 @@ mod tests {
         assert_eq!(stopped.total, ms(10_000), "the signal came twice");
         stopped.turned(ms(40_100), false);
         assert_eq!(stopped.total, ms(10_000), "a disk hung");
+        assert!(stopped.is_uncertain(ms(40_200)) && !stopped.is_uncertain(ms(41_200)));
         stopped.turned(ms(45_100), false);
         stopped.turned(ms(45_101), true);
         assert_eq!(stopped.total, ms(15_000), "the signal came a moment later");

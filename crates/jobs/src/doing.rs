@@ -19,14 +19,17 @@ const HELD_UP_FROM: Nanos = Nanos::from_secs(60);
 /// Waits shorter than this are not named: the disk is hardly ever seen in them.
 const WAIT_NAMED: Nanos = Nanos::from_millis(1);
 
-/// Why nothing was read since the session began, and what to do, if it waits for longer idleness than there has been.
-pub fn held_up(report: &ScrubReport) -> Option<String> {
+/// Why nothing was read since the session began, and what to do, if the policy `waiting` waits for longer idleness than there
+/// has been. (The budget chooses its wait itself.)
+pub fn held_up(report: &ScrubReport, policy: &str) -> Option<String> {
     let (verified, longest) = (report.bytes_verified_now.0, report.idle_longest);
     match report.waits_for {
-        Some(WaitReason::Idleness(Some(wait))) if verified == 0 && report.elapsed >= HELD_UP_FROM && longest < wait => {
+        Some(WaitReason::Idleness(Some(wait)))
+            if policy == "waiting" && verified == 0 && report.elapsed >= HELD_UP_FROM && longest < wait =>
+        {
             Some(format!(
-                "nothing was read: it waits for {} of idleness, and the longest so far was {}; a shorter --wait, or the policy \
-                 budget, reads",
+                "nothing was read: it waits for {} of idleness, and the longest so far was {}; try a shorter \
+                 wait, or the policy budget",
                 show_time(wait),
                 show_time(longest)
             ))

@@ -100,7 +100,7 @@ impl TargetOutcome {
         let out = members.filter(|(_, member)| member.state != MemberCondition::Active);
         out.map(|(number, member)| {
             let path = member.path.as_deref().map(|path| format!(" ({path})")).unwrap_or_default();
-            format!("member {number}{path} is {}", member.state)
+            format!("member {number}{path} is {}", member.state.predicate())
         })
         .collect()
     }

@@ -42,7 +42,8 @@ pub fn bytes(text: &str) -> Result<Bytes, String> {
 pub fn time(text: &str) -> Result<Nanos, String> {
     const UNITS: [(&str, f64); 8] =
         [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("m", 6e10), ("min", 6e10), ("h", 3.6e12)];
-    let is_bare = text.parse::<f64>().is_ok_and(f64::is_finite);
+    let is_bare =
+        !text.is_empty() && split(text).is_some_and(|(number, unit)| unit.is_empty() && number.parse::<f64>().is_ok());
     let error = || match text.strip_prefix('-') {
         Some(number) if number.starts_with(|c: char| c.is_ascii_digit()) => {
             format!("`{text}`: a time cannot be negative")

@@ -58,7 +58,8 @@ pub fn environment(files: &[Entry]) -> Vec<Entry> {
     let has = |part: &str| files.iter().any(|(path, what)| path.contains(part) || what.contains(part));
     let mut variables = vec![
         ("NO_COLOR", "If set, nothing is coloured."),
-        ("TERM", "If it is dumb, progress is printed line by line."),
+        ("TERM", "If it is dumb, scrub prints progress line by line."),
+        ("COLUMNS", "Width of what is printed, instead of the terminal's."),
     ];
     if has("XDG_STATE_HOME") {
         variables.push(("XDG_STATE_HOME", "See FILES."));

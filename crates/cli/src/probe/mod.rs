@@ -15,7 +15,7 @@ pub use mode::prober;
 pub use text::print;
 
 use crate::args::{Probe, ProbeMode};
-use crate::echo::EchoOff;
+use crate::echo::{self, EchoOff};
 use crate::exit::{Exit, Usage};
 use crate::page::check_folder;
 use crate::say::say;
@@ -43,7 +43,6 @@ const SAVED_MAX: usize = 100;
 /// Probes a device.
 pub fn run(args: &Probe) -> Result<Exit> {
     let stop = signals::flag()?;
-    let _echo = EchoOff::new();
     if let Some(why) = args.how.refusal() {
         return Err(Usage(why).into());
     }
@@ -68,7 +67,11 @@ pub fn run(args: &Probe) -> Result<Exit> {
     let budget = ProbeBudget { requests: args.budget_ios.unwrap_or(u64::MAX), time };
     let mut prober = prober(&args.how, device, budget, args.allow_writes);
     let progress = ProbeProgress::new(!args.no_progress, time, args.how.max_pattern);
-    let served = subject.serve(&mut prober, &stop, &mut |prober| progress.draw(prober));
+    let mut echo = (!progress.line.is_hidden()).then(EchoOff::new);
+    let served = subject.serve(&mut prober, &stop, &mut |prober| {
+        echo::restore_at(&stop, &mut echo);
+        progress.draw(prober);
+    });
     progress.finish();
     if let Err(ProbingError::Lost { blocks, .. }) = &served {
         blocks.iter().for_each(|(offset, data)| save(*offset, data));

@@ -32,7 +32,7 @@ pub struct ScrubProgress {
     targets: Vec<TargetProgress>,
     kind: ProgressKind,
     has_announced_stop: bool,
-    _echo: Option<EchoOff>,
+    echo: Option<EchoOff>,
 }
 
 /// The latest state of one target.
@@ -64,18 +64,18 @@ impl ScrubProgress {
             let (name, goal) = (shown_path(&facts.path), facts.goal.map(|goal| goal.mean));
             TargetProgress {
                 line: ProgressLine::new(name.clone(), goal, facts.detector_kind != DetectorKind::Blind),
-                news: News::new(name, goal, facts.resumed),
+                news: News::new(name, goal, facts.policy, facts.resumed),
                 is_ended: false,
                 printed_at: Nanos::ZERO,
             }
         };
         let targets = facts.iter().map(target).collect();
         if !show {
-            return ScrubProgress { targets, kind: ProgressKind::Silent, has_announced_stop: false, _echo: None };
+            return ScrubProgress { targets, kind: ProgressKind::Silent, has_announced_stop: false, echo: None };
         }
         facts.iter().for_each(say_first);
         if !std::io::stderr().is_terminal() || std::env::var_os("TERM").is_some_and(|term| term == "dumb") {
-            return ScrubProgress { targets, kind: ProgressKind::Plain, has_announced_stop: false, _echo: None };
+            return ScrubProgress { targets, kind: ProgressKind::Plain, has_announced_stop: false, echo: None };
         }
         let all = MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(5));
         let style = ProgressStyle::with_template("{wide_msg}").expect("a constant template");
@@ -84,7 +84,7 @@ impl ScrubProgress {
             targets,
             kind: ProgressKind::Live(all, bars),
             has_announced_stop: false,
-            _echo: Some(EchoOff::new()),
+            echo: Some(EchoOff::new()),
         }
     }
 
@@ -128,6 +128,8 @@ impl ScrubProgress {
         if std::mem::replace(&mut self.has_announced_stop, true) {
             return;
         }
+        // A second Ctrl-C ends the process at once: the terminal must be as it was.
+        self.echo = None;
         match &self.kind {
             ProgressKind::Silent => {}
             ProgressKind::Plain => say(format_args!("{TEXT}")),

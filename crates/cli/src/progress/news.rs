@@ -25,12 +25,13 @@ pub struct News {
     /// Were the first findings printed by an earlier run?
     is_known: bool,
     is_exceeded: bool,
+    policy: &'static str,
     is_held_up: bool,
 }
 
 impl News {
     /// The news of a target; `resumed`: does it continue a pass?
-    pub fn new(name: String, goal: Option<Nanos>, resumed: bool) -> News {
+    pub fn new(name: String, goal: Option<Nanos>, policy: &'static str, resumed: bool) -> News {
         let (is_exceeded, is_held_up) = (false, false);
         News {
             name,
@@ -39,6 +40,7 @@ impl News {
             unreadable: BTreeSet::new(),
             is_known: resumed,
             is_exceeded,
+            policy,
             is_held_up,
         }
     }
@@ -50,7 +52,7 @@ impl News {
             troubles.iter().skip(self.troubles_printed).map(|news| (true, format!("{name}: {news}"))).collect();
         self.troubles_printed = troubles.len();
         news.extend(self.sectors(report).into_iter().map(|line| (false, format!("{name}: {line}"))));
-        let held_up = held_up(report).filter(|_| !self.is_held_up);
+        let held_up = held_up(report, self.policy).filter(|_| !self.is_held_up);
         self.is_held_up |= held_up.is_some();
         news.extend(held_up.map(|line| (false, format!("{name}: {line}"))));
         news.extend(self.budget(report).map(|line| (false, format!("{name}: {line}"))));
@@ -62,6 +64,7 @@ impl News {
         let mismatched = report.mismatched.iter().map(|&range| Unreadable { range, cause: Cause::Mismatch });
         let all: Vec<Unreadable> = report.unreadable.iter().copied().chain(mismatched).collect();
         let runs: BTreeSet<(Sector, Sector)> = all.iter().map(|found| (found.range.start, found.range.end)).collect();
+        let is_resumed = std::mem::take(&mut self.is_known);
         if runs == self.unreadable {
             return Vec::new();
         }
@@ -71,7 +74,7 @@ impl News {
             self.unreadable.iter().any(touches)
         };
         let new = all.iter().filter(|found| !is_known(found));
-        let mut lines: Vec<String> = match std::mem::take(&mut self.is_known) {
+        let mut lines: Vec<String> = match is_resumed {
             true => Vec::new(),
             false => new
                 .map(|found| {
@@ -114,8 +117,8 @@ mod tests {
     use scrubjay_core::scrub::{Config, Pass, Scrub};
     use scrubjay_core::units::{Bytes, SectorRange, UnixSeconds};
 
-    #[test]
-    fn a_place_that_grows_is_named_once() {
+    /// The lines for each of these lists of runs, one after the other.
+    fn lines(resumed: bool, steps: &[&[(u64, u64)]]) -> Vec<Vec<String>> {
         let grid = Grid::new(Bytes::mib(1).sectors(), Bytes::mib(1).sectors(), Bytes::mib(1).sectors());
         let (range, today) = (grid.disk(), UnixSeconds(1));
         let config = Config { range, granule: 1, depth: 1, held_max: None, started: Nanos::ZERO, today };
@@ -128,13 +131,21 @@ mod tests {
                 .collect(),
             ..scrub.clone()
         };
-        let mut news = News::new("sda".to_owned(), None, false);
-        let mut lines = |runs: &[(u64, u64)]| -> Vec<String> {
-            news.since(&report(runs), &[]).into_iter().map(|(_, line)| line).collect()
-        };
-        assert_eq!(lines(&[(100, 101)]), ["sda: UNREADABLE at sector 100 (EIO)"]);
-        assert!(lines(&[(100, 103)]).is_empty() && lines(&[(98, 104)]).is_empty());
-        assert_eq!(lines(&[(98, 104), (300, 301)]), ["sda: UNREADABLE at sector 300 (EIO)"]);
-        assert!(lines(&[(98, 302)]).is_empty(), "two places became one");
+        let mut news = News::new("sda".to_owned(), None, "budget", resumed);
+        steps.iter().map(|runs| news.since(&report(runs), &[]).into_iter().map(|(_, line)| line).collect()).collect()
+    }
+
+    #[test]
+    fn a_place_that_grows_is_named_once() {
+        let place = |sector: u64| vec![format!("sda: UNREADABLE at sector {sector} (EIO)")];
+        let steps: [&[_]; 5] = [&[(100, 101)], &[(100, 103)], &[(98, 104)], &[(98, 104), (300, 301)], &[(98, 302)]];
+        assert_eq!(lines(false, &steps), [place(100), vec![], vec![], place(300), vec![]]);
+    }
+
+    #[test]
+    fn a_resumed_pass_names_what_is_new() {
+        let new = vec!["sda: UNREADABLE at sector 300 (EIO)".to_owned()];
+        assert_eq!(lines(true, &[&[(100, 101)], &[(100, 101), (300, 301)]]), [vec![], new.clone()]);
+        assert_eq!(lines(true, &[&[], &[(300, 301)]]), [vec![], new], "it was clean so far");
     }
 }

@@ -58,6 +58,8 @@ fn the_volume_of_a_killed_server_has_the_status_unknown() {
     for arguments in [&["volume", "status"][..], &["volume", "status", "photos"]] {
         served.run(arguments).refused(1, "the server is gone");
     }
+    let disks = served.run(&[]);
+    assert!(disks.stdout.contains("One volume DOES NOT ANSWER") && !disks.stdout.contains("is served"), "{disks:?}");
     let unknown = served.run(&["volume", "status", "--json"]);
     assert_eq!((unknown.code, &line(&unknown)["state"]), (Some(1), &"unknown".into()));
     assert!(line(&unknown)["socket"].as_str().unwrap().ends_with(".sock"), "{unknown:?}");

@@ -122,7 +122,7 @@ fn a_member_is_taken_out_and_replaced_while_the_volume_is_served() {
     assert_eq!(served.run(&["volume", "status"]).code, Some(3));
     let bare = served.run(&[]);
     let words = bare.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("One volume is served; photos is DEGRADED: `scrubjay volume status` shows it."), "{bare:?}");
+    assert!(words.contains("One volume is served; photos is DEGRADED: see `scrubjay volume status`."), "{bare:?}");
     served.run(&["volume", "fail", "2"]).refused(2, "member 2 is out already");
     served.run(&["volume", "fail", "9"]).refused(2, "there is no member 9");
     served.run(&["volume", "replace", "1", "new"]).refused(2, "member 1 is in use");

@@ -63,14 +63,16 @@ pub fn now_of(reading: &ReadingEntry) -> String {
 pub fn doing_of(reading: &ReadingEntry) -> String {
     let share = reading.pass_share.map(|share| format!("{:.0} %", (share * 100.0).floor())).unwrap_or_default();
     match (reading.activity.as_str(), &reading.why) {
-        ("reading", _) if share.is_empty() => "reading".to_owned(),
-        ("reading", _) => format!("reading, {share}"),
-        ("waiting", Some(why)) => format!("{share}, {why}"),
-        ("waiting", None) => format!("{share}, waiting"),
+        ("reading", _) => joined(["reading", &share]),
+        ("waiting", why) => joined([&share, why.as_deref().unwrap_or("waiting")]),
         (_, Some(why)) if share.is_empty() => why.clone(),
         (_, Some(why)) => format!("{share} read; {why}"),
         (_, None) => "next in turn".to_owned(),
     }
+}
+
+fn joined(words: [&str; 2]) -> String {
+    words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
 /// How many more members of an array may be lost, in words.

@@ -5,7 +5,7 @@ mod progress;
 mod text;
 
 use crate::args::{BenchDiskArgs, BenchEngine};
-use crate::echo::EchoOff;
+use crate::echo::{self, EchoOff};
 use crate::exit::{Exit, Usage};
 use crate::page::check_folder;
 use crate::say::{say, shown};
@@ -37,7 +37,6 @@ use std::sync::atomic::AtomicBool;
 /// Measures a disk.
 pub fn run(args: &BenchDiskArgs) -> Result<Exit> {
     let stop = signals::flag()?;
-    let _echo = EchoOff::new();
     for (name, folder) in [("--page", &args.page), ("--fio-logs", &args.fio_logs)] {
         folder.as_deref().map_or(Ok(()), |folder| check_folder(name, folder))?;
     }
@@ -62,7 +61,11 @@ pub fn run(args: &BenchDiskArgs) -> Result<Exit> {
         BenchEngine::Fio => {
             let engine = fio::version()?;
             let progress = BenchProgress::new(!args.no_progress, plan.time());
-            let (record, ended) = fio::measure(&mut disk, &path, plan, &stop, &mut |result| progress.show(result));
+            let mut echo = progress.is_shown().then(EchoOff::new);
+            let (record, ended) = fio::measure(&mut disk, &path, plan, &stop, &mut |result| {
+                echo::restore_at(&stop, &mut echo);
+                progress.show(result);
+            });
             progress.finish();
             (record, format!("{engine} (io_uring)"), ended.map_err(anyhow::Error::new))
         }
@@ -103,7 +106,11 @@ fn measure(
 ) -> (BenchRecord, Result<(), BenchError>) {
     let progress = BenchProgress::new(!args.no_progress, plan.time());
     let mut bench = DiskBench::new(plan, args.seed.unwrap_or_else(|| clock::now().0));
-    let ended = disk.run(&mut bench, stop, &mut |bench| progress.draw(bench));
+    let mut echo = progress.is_shown().then(EchoOff::new);
+    let ended = disk.run(&mut bench, stop, &mut |bench| {
+        echo::restore_at(stop, &mut echo);
+        progress.draw(bench);
+    });
     progress.finish();
     (bench.into_record(), ended)
 }

@@ -26,6 +26,11 @@ impl BenchProgress {
         BenchProgress { line, begun: clock::now(), time }
     }
 
+    /// Is the line drawn?
+    pub fn is_shown(&self) -> bool {
+        !self.line.is_hidden()
+    }
+
     /// Draws the line.
     pub fn draw(&self, bench: &DiskBench) {
         if self.line.is_hidden() {
