@@ -102,7 +102,7 @@ impl TraceWalk<'_> {
     /// Chooses the service times, and adds the records that were held back.
     fn choose(&mut self) -> &mut WalkedTrace {
         let is_recorded = match self.task.service {
-            // msr traces have zeros where a response time is not known.
+            // Zeros in every record of the beginning are no measured times, whatever the format.
             ServiceChoice::Auto => {
                 self.beginning.iter().any(|record| record.response.is_some_and(|time| time > Nanos::ZERO))
             }

@@ -43,11 +43,11 @@ pub fn page(studies: &[IdleStudy]) -> Page {
         title: "Idle intervals".into(),
         paragraphs: vec![
             describe(studies, |idleness| match idleness.after(0.1) {
+                _ if idleness.moments.count < INTERVALS_MIN => too_few(idleness, "say how a scrub gets on"),
                 Some(tenth) => format!(
                     "a scrub that waits 100 ms before it reads still has {} of the idle time; \"scrubjay tune\" finds the best wait",
                     percent(tenth.usable)
                 ),
-                None if idleness.moments.count < INTERVALS_MIN => too_few(idleness, "say how a scrub gets on"),
                 None => "no interval is as long as 100 ms: \"scrubjay tune\" says whether a scrub can be had at all"
                     .to_owned(),
             }),
@@ -71,6 +71,7 @@ pub fn page(studies: &[IdleStudy]) -> Page {
 
 fn survival(studies: &[IdleStudy]) -> Figure {
     let text = describe(studies, |idleness| match (idleness.after(0.1), idleness.after(1.0)) {
+        _ if idleness.moments.count < INTERVALS_MIN => too_few(idleness, "say how many are long"),
         (Some(tenth), Some(second)) if second.threshold > 0.5 => {
             let (tenth, second) = (percent(tenth.survival), percent(second.survival));
             format!("{tenth} of the intervals are longer than 100 ms, {second} longer than 1 s")
@@ -101,6 +102,9 @@ fn hazard(studies: &[IdleStudy]) -> Figure {
 
 /// Whether the hazard falls, from where to where, and where it does not.
 fn hazard_text(idleness: &Idleness) -> String {
+    if idleness.moments.count < INTERVALS_MIN {
+        return too_few(idleness, "estimate the hazard");
+    }
     let bins: Vec<_> = idleness.hazard.iter().filter(|bin| bin.from >= HAZARD_FROM * 0.999).collect();
     let (Some(slope), [first, .., last]) = (idleness.hazard_slope(HAZARD_FROM), &bins[..]) else {
         return "too few intervals are longer than 1 ms to estimate the hazard".into();
@@ -157,6 +161,9 @@ fn residual_p1(studies: &[IdleStudy]) -> Figure {
 
 /// Whether the remaining idle time grows from one wait to the next, and its values.
 fn residual_text(idleness: &Idleness, quantity: &str, value_of: fn(&Waited) -> Option<f64>) -> String {
+    if idleness.moments.count < INTERVALS_MIN {
+        return too_few(idleness, &format!("tell {quantity}"));
+    }
     let values: Vec<(f64, f64)> =
         WAITS.iter().filter_map(|&wait| Some((wait, value_of(exactly(idleness, wait)?)?))).collect();
     let [(_, first), .., (_, last)] = values[..] else {
@@ -179,6 +186,9 @@ fn residual_text(idleness: &Idleness, quantity: &str, value_of: fn(&Waited) -> O
 
 fn usable(studies: &[IdleStudy]) -> Figure {
     let text = describe(studies, |idleness| {
+        if idleness.moments.count < INTERVALS_MIN {
+            return too_few(idleness, "say what waiting costs");
+        }
         let waits = WAITS[1..].iter().filter_map(|&wait| Some((wait, exactly(idleness, wait)?.usable)));
         let list: Vec<_> =
             waits.map(|(wait, usable)| format!("{} after {}", percent(usable), duration(wait))).collect();
@@ -230,8 +240,10 @@ fn correlation(studies: &[IdleStudy]) -> Figure {
         };
         format!("{first:.2} from one interval to the next; {lags} above the band of chance, which ends at {chance:.3}")
     });
+    // Of few intervals the band would be so wide that it hid what others show.
     let mut series = curves(studies, Style::Line, |idleness| {
-        (1..).map(f64::from).zip(idleness.autocorrelation.iter().copied()).collect()
+        let lags = idleness.autocorrelation.iter().filter(|_| idleness.moments.count >= INTERVALS_MIN);
+        (1..).map(f64::from).zip(lags.copied()).collect()
     });
     series.extend(chance_band(studies));
     Figure {
@@ -251,7 +263,8 @@ fn chance(idleness: &Idleness) -> f64 {
 
 /// The band of chance: that of the trace with the fewest intervals, which is the widest.
 fn chance_band(studies: &[IdleStudy]) -> Option<Series> {
-    let known = studies.iter().filter(|study| study.idleness.autocorrelation.len() > 1);
+    let is_known = |idleness: &Idleness| idleness.autocorrelation.len() > 1 && idleness.moments.count >= INTERVALS_MIN;
+    let known = studies.iter().filter(|study| is_known(&study.idleness));
     let lags = known.clone().map(|study| study.idleness.autocorrelation.len()).max()? as f64;
     let fewest = known.min_by(|one, two| one.idleness.moments.count.total_cmp(&two.idleness.moments.count))?;
     let name = if studies.len() > 1 { format!("chance (95 %), {}", fewest.name) } else { "chance (95 %)".to_owned() };
@@ -392,11 +405,11 @@ fn row(study: &IdleStudy) -> Vec<String> {
         at(0.1, &|waited| Some(count(waited.longer as f64))),
         at(1.0, &|waited| Some(count(waited.longer as f64))),
         of_many(percent(idleness.held_by_longest(0.15))),
-        at(0.1, &|waited| waited.residual_mean.map(duration)),
-        at(0.1, &|waited| Some(percent(waited.usable))),
-        idleness.autocorrelation.first().map_or("-".into(), |first| format!("{first:.2}")),
-        slope(0.0),
-        slope(0.1),
+        of_many(at(0.1, &|waited| waited.residual_mean.map(duration))),
+        of_many(at(0.1, &|waited| Some(percent(waited.usable)))),
+        of_many(idleness.autocorrelation.first().map_or("-".into(), |first| format!("{first:.2}"))),
+        of_many(slope(0.0)),
+        of_many(slope(0.1)),
         idleness.rhythm.best().map_or("none".into(), |best| duration(best.period.as_secs_f64())),
     ]
 }

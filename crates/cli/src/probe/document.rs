@@ -53,7 +53,7 @@ struct Confidence {
 /// Something that the user should know.
 #[derive(Debug, Serialize)]
 struct FindingDocument {
-    /// `unequal`, `slow`, `fast`, `lost`, `lost_copy`, `unknown`.
+    /// `unequal`, `slow`, `fast`, `lost`, `lost_copy`, `no_level`, `unknown`.
     kind: &'static str,
     class: Option<usize>,
     factor: Option<f64>,

@@ -266,8 +266,8 @@ impl Scrub {
     pub fn recall(&mut self, learnt: &SavedObservations) {
         let Config { started, today, held_max, .. } = self.config;
         self.seen = learnt.recalled(started, today, held_max);
-        if let Some(beat) = learnt.periodicity() {
-            self.policy.recall(beat);
+        if let Some(periodicity) = learnt.periodicity() {
+            self.policy.recall(periodicity);
         }
         self.policy.learn(started, &self.seen);
     }

@@ -26,7 +26,7 @@ pub(super) struct VolumeMaps {
     pub flush_rounds: Rounds,
     pub written: Bits<StripeIndex>,
     pub written_generations: Vec<u64>,
-    /// `WrittenPage::since` of each page: what has a smaller version, and is not in the map, was trimmed.
+    /// The trim horizon of each page (`WrittenPage::trim_horizon`).
     pub written_trim_horizons: Vec<u64>,
     pub written_changed: BTreeSet<u64>,
     /// Pages whose two places on the disks may differ, because they were written only once since they changed.

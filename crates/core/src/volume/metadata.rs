@@ -122,7 +122,7 @@ enum MapCheck {
     Open,
 }
 
-/// Members whose metadata should be complete: not joining, and, before this run's first superblock, part of the last start.
+/// Members whose metadata should be complete: named by all others, and, before this run's first superblock, part of the last start.
 fn complete_members(state: &VolumeState) -> Vec<MemberIndex> {
     let is_up_to_date = |member: MemberIndex| {
         state.membership.superblock_written.is_some() || state.membership.up_to_date.contains(member)

@@ -110,7 +110,7 @@ async fn rounds(
 ///    whole at any time.
 /// 3. Members that are being rebuilt. A superblock that only they have must not fail another member: alone they do not speak for
 ///    the array (`format::assemble`).
-/// 4. Members that are joining. The others must know them first: otherwise, after a crash, each side would call the other failed.
+/// 4. Members that the others do not name yet. They must know them first: otherwise, after a crash, each side would call the other failed.
 async fn superblock_round(handle: &VolumeHandle) {
     if handle.with(|state| state.membership.superblock_written.is_none() && !state.options.is_read_only) {
         let torn = wipe::torn_superblocks(handle).await;
@@ -146,7 +146,7 @@ async fn superblock_round(handle: &VolumeHandle) {
     };
     let (active, rest): (Vec<_>, Vec<_>) = copies.into_iter().partition(|[(disk, _), _]| is_active(*disk));
     let (new, rebuilding): (Vec<_>, Vec<_>) = rest.into_iter().partition(|[(disk, _), _]| is_unrecorded(*disk));
-    let take_in_pending: Vec<PlacedDisk> = new.iter().map(|[(disk, _), _]| *disk).collect();
+    let unrecorded: Vec<PlacedDisk> = new.iter().map(|[(disk, _), _]| *disk).collect();
     let halves = |copies: Vec<[(PlacedDisk, OpKind); 2]>| -> (Vec<_>, Vec<_>) {
         copies.into_iter().map(|[start, end]| (start, end)).unzip()
     };
@@ -163,7 +163,7 @@ async fn superblock_round(handle: &VolumeHandle) {
         let holders = written.into_iter().filter(|disk| !failed.contains(disk.member));
         for disk in holders.filter(|disk| state.membership.is_current(*disk)).collect::<Vec<_>>() {
             state.membership.members[disk.member].generation_known = generation;
-            if take_in_pending.contains(&disk) {
+            if unrecorded.contains(&disk) {
                 state.membership.members[disk.member].is_unrecorded = false;
             }
         }

@@ -92,8 +92,8 @@ mod tests {
                         let cost = costs.read(length, !touched.is_subset(is_read));
                         assert_eq!((cost.mode, cost.ios), planned(Want::Read(touched)), "{scheme} {shape:?}");
                         for partial in ends {
-                            let horizon = (shape.data_slots() - touched) | partial;
-                            let cost = costs.write(length, partial.count(), !horizon.is_subset(is_read));
+                            let needed = (shape.data_slots() - touched) | partial;
+                            let cost = costs.write(length, partial.count(), !needed.is_subset(is_read));
                             let want = Want::Write { touched, partial };
                             assert_eq!((cost.mode, cost.ios), planned(want), "{scheme} {shape:?} {want:?}");
                         }

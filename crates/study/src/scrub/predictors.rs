@@ -20,8 +20,8 @@ use scrubjay_trace::Periods;
 pub const SIZE: Bytes = Bytes::kib(64);
 /// The end of the paper's axis: collisions per idle interval.
 pub const RATE_MAX: f64 = 0.10;
-/// Curves are called close together if they nowhere differ by more than this share of the idle time: two in a hundred
-/// of the figure's height, the width of a mark, hide each other.
+/// Curves are called close together if they nowhere differ by more than this share of the figure's height, which is that of
+/// its highest curve: two in a hundred, the width of a mark, hide each other.
 const CLOSE: f64 = 0.02;
 /// The percentiles of predictions above which AR and ACD fire.
 const CUTOFFS_PCT: [f64; 25] = [
@@ -99,9 +99,10 @@ impl Predictors {
 
     /// The curves that hide each other in the figure, in a sentence; `None` if there are none.
     pub fn close_together(&self) -> Option<String> {
+        let height = self.all().map(|curve| used_within(curve, RATE_MAX)).fold(0.0, f64::max);
         let mut groups: Vec<Vec<&Series>> = Vec::new();
         for curve in self.all() {
-            match groups.iter_mut().find(|group| group.iter().all(|other| are_close(curve, other))) {
+            match groups.iter_mut().find(|group| group.iter().all(|other| are_close(curve, other, height))) {
                 Some(group) => group.push(curve),
                 None => groups.push(vec![curve]),
             }
@@ -148,10 +149,10 @@ pub fn used_within(curve: &Series, rate: f64) -> f64 {
     best.1
 }
 
-/// Whether two curves differ by no more than [`CLOSE`] at any collision rate of the figure.
-fn are_close(one: &Series, two: &Series) -> bool {
+/// Whether two curves differ by no more than [`CLOSE`] of the figure's `height` at any of its collision rates.
+fn are_close(one: &Series, two: &Series, height: f64) -> bool {
     let mut rates = (1..=50).map(|step| RATE_MAX * f64::from(step) / 50.0);
-    rates.all(|rate| (used_within(one, rate) - used_within(two, rate)).abs() <= CLOSE)
+    rates.all(|rate| (used_within(one, rate) - used_within(two, rate)).abs() <= CLOSE * height)
 }
 
 /// The point of a policy in the figure.

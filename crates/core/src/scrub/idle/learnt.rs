@@ -74,7 +74,7 @@ impl SavedObservations {
         SavedObservations { at, clock: String::new(), periodicity, idle, followers, worst, services }
     }
 
-    /// Adds the name of the clock to which the period refers: without one no beat is written. Up to 64 letters, digits
+    /// Adds the name of the clock to which the period refers: without one no periodicity is written. Up to 64 letters, digits
     /// and hyphens; another name counts as none.
     pub fn with_clock(self, clock: &str) -> SavedObservations {
         let is_name =
@@ -88,7 +88,7 @@ impl SavedObservations {
         SavedObservations { periodicity, ..self }
     }
 
-    /// The beat, if one is known.
+    /// The periodicity, if one is known.
     pub fn periodicity(&self) -> Option<&Periodicity> {
         self.periodicity.as_ref()
     }

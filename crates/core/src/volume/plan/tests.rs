@@ -306,12 +306,12 @@ fn every_write_writes_all_and_reads_enough() {
 
 /// The I/Os of a write of whole chunks, computed from counts: the cheaper of the two ways, with all that the schemes add.
 fn least_ios(scheme: Scheme, shape: Shape, touched: PositionSet, missing: PositionSet, is_first: bool) -> usize {
-    let (data, horizon) = (shape.data_slots(), shape.data_slots() - touched);
+    let (data, untouched) = (shape.data_slots(), shape.data_slots() - touched);
     let (tau, present) = (touched.count(), (touched - missing).count());
     let parities = (shape.parity_slots() - missing).count();
     let follows = |position: StripePosition| touched.contains(shape.before(position));
     let has_buddies = shape.parity > 0 && [Scheme::Pure, Scheme::Hybrid2].contains(&scheme);
-    let buddies = (horizon - missing).iter().filter(|&position| has_buddies && follows(position)).count();
+    let buddies = (untouched - missing).iter().filter(|&position| has_buddies && follows(position)).count();
     let buddies_read = if scheme == Scheme::Hybrid2 { buddies } else { 0 };
     let writes = present + parities + buddies;
     if parities == 0 {
@@ -322,19 +322,19 @@ fn least_ios(scheme: Scheme, shape: Shape, touched: PositionSet, missing: Positi
         return writes + buddies_read + heads_read;
     }
     let modify = (present == tau).then_some(tau + parities + buddies_read);
-    let unread = usize::from(is_first && !horizon.is_empty());
-    let reconstruct = if !(horizon & missing).is_empty() {
+    let unread = usize::from(is_first && !untouched.is_empty());
+    let reconstruct = if !(untouched & missing).is_empty() {
         // k chunks; the parities among them need no separate read of their lists.
         let short = (data & missing).count();
         shape.data + if scheme == Scheme::None { 0 } else { parities - short }
     } else {
         let checks = match scheme {
             Scheme::None => 0,
-            Scheme::Pure => horizon.count().min(1),
+            Scheme::Pure => untouched.count().min(1),
             Scheme::Hybrid1 => present + unread.max(usize::from(present < tau)),
             Scheme::Hybrid2 | Scheme::Stamp => unread,
         };
-        horizon.count() + checks
+        untouched.count() + checks
     };
     writes + modify.map_or(reconstruct, |modify| modify.min(reconstruct))
 }

@@ -307,7 +307,7 @@ mod tests {
     use crate::rng::Rng;
     use crate::stats::DurationHistogram;
 
-    /// Intervals end by arrivals: `rate` a second at random times, and one each `beat` seconds, within 4 ms.
+    /// Intervals end by arrivals: `rate` a second at random times, and one each `periodicity` seconds, within 4 ms.
     fn simulated(rate: f64, periodicity: Option<f64>, seconds: f64, seed: u64) -> Phases {
         let mut rng = Rng::new(seed);
         let (mut arrivals, mut at) = (Vec::new(), 0.0);

@@ -183,18 +183,18 @@ fn a_member_being_rebuilt_is_in_up_to_its_recorded_progress() {
     assert_eq!(assemble(&members).unwrap().members[1], SlotState::Rebuilding { given: 1, stripes_done: 11 });
 }
 
-/// A joining member whose superblock was written before a crash; the others never heard of it, and go on without it.
+/// A member that was taken in, whose superblock was written before a crash; the others never heard of it, and go on without it.
 #[test]
 fn a_member_being_rebuilt_does_not_decide_for_the_others() {
     let mut members = three();
-    let take_in_pending = MemberRecord {
+    let rebuilt = MemberRecord {
         uuid: Uuid([7; 16]),
         term: 1,
         state: MemberState::Rebuilding { stripes_done: 0 },
         faults: 0,
         departure_generation: 0,
     };
-    change(&mut members[2], |block| (block.generation, block.members[2]) = (9, take_in_pending));
+    change(&mut members[2], |block| (block.generation, block.members[2]) = (9, rebuilt));
     for member in &mut members[..2] {
         change(member, |block| {
             (block.generation, block.write_mark, block.members[2].state) = (9, 77, MemberState::Missing)
