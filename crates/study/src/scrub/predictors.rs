@@ -279,7 +279,7 @@ mod tests {
             lossless: through("Lossless Waiting", 0.5),
             waiting: through("Waiting", 0.011),
             auto_regression: through("Auto-Regression", 0.3),
-            acd: through("ACD", 0.28),
+            acd: through("ACD", 0.285),
             mixes: vec![through("AR (20th) + Waiting", 0.02), through("AR (40th) + Waiting", 0.035)],
             correlation: 0.0,
             variation: 1.0,
@@ -288,10 +288,16 @@ mod tests {
         assert_eq!(
             text,
             "Curves that hide each other, with the share that they use at 10 % collisions: Waiting, AR (20th) + Waiting (1.1 % to \
-             2.0 %); Auto-Regression, ACD (28.0 % to 30.0 %)."
+             2.0 %); Auto-Regression, ACD (28.5 % to 30.0 %)."
         );
         let apart = Predictors { acd: through("ACD", 0.2), mixes: Vec::new(), ..predictors };
         assert_eq!(apart.close_together(), None);
+        // In a figure of a sixth of that height the same distance is plain to see.
+        let low = |name: &str, used: f64| through(name, used / 6.0);
+        let (oracle, lossless, waiting) = (low("Oracle", 0.9), low("Lossless Waiting", 0.5), low("Waiting", 0.011));
+        let (auto_regression, acd) = (low("Auto-Regression", 0.3), through("ACD", 0.05 + 0.015));
+        let low = Predictors { oracle, lossless, waiting, auto_regression, acd, ..apart };
+        assert_eq!(low.close_together(), None);
     }
 
     /// In service a predictor sees the intervals as its own requests leave them: the same cutoff fires more often. At
