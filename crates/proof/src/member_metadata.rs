@@ -7,7 +7,9 @@
 use scrubjay_core::index::StripeIndex;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::volume::format::bits::Bits;
-use scrubjay_core::volume::format::geometry::{Geometry, HEAD_BYTES, SUPERBLOCK_BYTES, TAIL_BYTES, WRITTEN_PAGE_BYTES};
+use scrubjay_core::volume::format::geometry::{
+    Geometry, HEAD_BYTES, MetadataArea, SUPERBLOCK_BYTES, TAIL_BYTES, WRITTEN_PAGE_BYTES,
+};
 use scrubjay_core::volume::format::superblock::Superblock;
 use scrubjay_core::volume::format::written;
 use scrubjay_sim::member_disk::MemberDisk;
@@ -32,7 +34,7 @@ pub fn newest(geometry: &Geometry, disk: &MemberDisk) -> Vec<Option<u64>> {
     let array = superblock.as_ref().map(|superblock| superblock.array).unwrap_or_default();
     let generation = |page: u64, turn: u64| {
         let mut block = vec![0; WRITTEN_PAGE_BYTES as usize];
-        disk.read(geometry.written_page_offset(page, turn).get(), &mut block).ok()?;
+        disk.read(geometry.page_offset(MetadataArea::WrittenMap, page, turn).get(), &mut block).ok()?;
         written::WrittenPage::decode(&block, array, page).ok().map(|page| page.generation)
     };
     let pages = (0..geometry.written_pages).map(|page| generation(page, 0).max(generation(page, 1)));
@@ -46,7 +48,8 @@ pub fn written(geometry: &Geometry, disks: &[MemberDisk]) -> Bits<StripeIndex> {
     let mut block = vec![0; WRITTEN_PAGE_BYTES as usize];
     for disk in disks.iter().filter(|disk| !disk.is_gone) {
         for (page, turn) in (0..geometry.written_pages).flat_map(|page| [(page, 0), (page, 1)]) {
-            let is_read = disk.read(geometry.written_page_offset(page, turn).get(), &mut block).is_ok();
+            let is_read =
+                disk.read(geometry.page_offset(MetadataArea::WrittenMap, page, turn).get(), &mut block).is_ok();
             let page = written::WrittenPage::decode(&block, array, page).ok().filter(|_| is_read);
             page.iter().for_each(|page| map.add(geometry, page));
         }
@@ -60,17 +63,18 @@ pub fn ranges(geometry: &Geometry, disk: &MemberDisk) -> [Range<u64>; 2] {
     [HEAD_BYTES..geometry.data_offset, tail.get()..(tail + TAIL_BYTES).get()]
 }
 
-/// A random piece of the metadata, as a byte range: one copy of a superblock, one page of the intents or of the record
-/// of writes made while a member was out, or one version of a page of the written map.
+/// A random piece of the metadata, as a byte range: one copy of a superblock, or one place of a page of any area.
 pub fn pick(geometry: &Geometry, disk: &MemberDisk, rng: &mut Rng) -> Range<u64> {
-    let (start, len) = match rng.below(4) {
-        0 => {
+    let areas = MetadataArea::ALL;
+    let (start, len) = match (rng.below(1 + areas.len() as u64) as usize).checked_sub(1) {
+        None => {
             let offsets = Superblock::offsets(disk.bytes()).expect("a member has room for its superblocks");
             (offsets[rng.below(4) as usize], SUPERBLOCK_BYTES as u64)
         }
-        1 => (geometry.intent_page_offset(rng.below(geometry.intent_pages)), geometry.block_bytes),
-        2 => (geometry.while_out_page_offset(rng.below(geometry.intent_pages)), geometry.block_bytes),
-        _ => (geometry.written_page_offset(rng.below(geometry.written_pages), rng.below(2)), WRITTEN_PAGE_BYTES),
+        Some(area) => {
+            let area = geometry.area(areas[area]);
+            (area.page_offset(rng.below(area.pages), rng.below(area.places)), area.page_bytes)
+        }
     };
     start.get()..(start + len).get()
 }

@@ -7,7 +7,7 @@ use scrubjay_core::units::Nanos;
 use scrubjay_core::volume::block::RequestId;
 use scrubjay_core::volume::finding::VolumeFinding;
 use scrubjay_core::volume::format::assemble::{Assembly, assemble};
-use scrubjay_core::volume::format::geometry::TAIL_BYTES;
+use scrubjay_core::volume::format::geometry::{MetadataArea, TAIL_BYTES};
 use scrubjay_core::volume::format::intent::{self, IntentBit};
 use scrubjay_core::volume::format::superblock::{MemberState, Superblock};
 use scrubjay_core::volume::format::uuid::Uuid;
@@ -109,7 +109,8 @@ impl StormSubject for Volume {
         let mut block = vec![0; geometry.block_bytes as usize];
         for disk in disks.iter().filter(|disk| !disk.is_gone) {
             for index in 0..geometry.intent_pages {
-                let is_read = disk.read(geometry.intent_page_offset(index).get(), &mut block).is_ok();
+                let is_read =
+                    disk.read(geometry.page_offset(MetadataArea::Intents, index, 0).get(), &mut block).is_ok();
                 let page =
                     intent::IntentPage::decode(&block, array::ARRAY, IntentBit::Dirty, index).ok().filter(|_| is_read);
                 page.iter().for_each(|page| union.add(page));

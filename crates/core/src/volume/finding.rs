@@ -2,7 +2,7 @@
 
 use crate::index::{StripeIndex, StripePosition};
 use crate::units::{MemberOffset, Nanos};
-use crate::volume::format::geometry::Geometry;
+use crate::volume::format::geometry::{Geometry, MetadataArea};
 use crate::volume::integrity::tag::RowStatus;
 use crate::volume::member::MemberIndex;
 use std::fmt;
@@ -36,14 +36,11 @@ pub enum FindingPlace {
     },
     /// A copy of the superblock.
     Superblock,
-    /// A page of the intents, or of the regions written while a member was out.
-    Intents {
-        /// Index of the page, from 0.
-        page: u64,
-    },
-    /// A version of a page of the written map.
-    Map {
-        /// Index of the page, from 0.
+    /// A page of an area of metadata, or one version of it.
+    Page {
+        /// The area.
+        area: MetadataArea,
+        /// Index of the page in it, from 0.
         page: u64,
     },
 }
@@ -60,7 +57,7 @@ impl FindingPlace {
     /// The index of a page; `None` for rows and superblocks.
     pub const fn page(self) -> Option<u64> {
         match self {
-            FindingPlace::Intents { page } | FindingPlace::Map { page } => Some(page),
+            FindingPlace::Page { page, .. } => Some(page),
             _ => None,
         }
     }

@@ -15,7 +15,7 @@ use crate::buffer::Buffer;
 use crate::index::RegionIndex;
 use crate::layout::DISKS_MAX;
 use crate::units::{MemberOffset, Nanos};
-use crate::volume::format::geometry::{SUPERBLOCK_BYTES, WRITTEN_PAGE_BYTES};
+use crate::volume::format::geometry::{MetadataArea, SUPERBLOCK_BYTES, WRITTEN_PAGE_BYTES};
 use crate::volume::format::intent::{self, IntentBit};
 use crate::volume::format::superblock::{FailureReason, MemberState, Superblock};
 use crate::volume::format::written;
@@ -191,7 +191,8 @@ async fn pages_of_kind(handle: &VolumeHandle, kind: IntentBit) -> Vec<MetadataDa
     let wanted = handle.with(|state| {
         let len = state.geometry.block_bytes as usize;
         let on_all = |page: u64| {
-            let (offset, place) = (kind.offset(&state.geometry, page), FindingPlace::Intents { page });
+            let (offset, place) =
+                (state.geometry.page_offset(kind.area(), page, 0), FindingPlace::Page { area: kind.area(), page });
             let wanted = move |member| WantedBlock { member, offset, len, place, turn: 0 };
             complete_members(state).into_iter().map(wanted)
         };
@@ -219,11 +220,19 @@ async fn map(handle: &VolumeHandle, when: MapCheck) -> Vec<MetadataDamage> {
     let mut damaged = Vec::new();
     for start in (0..pages).step_by(PAGES_AT_ONCE as usize) {
         let wanted = handle.with(|state| {
-            let both = |page: u64| [0, 1].map(|turn| (page, turn, state.geometry.written_page_offset(page, turn)));
+            let both = |page: u64| {
+                [0, 1].map(|turn| (page, turn, state.geometry.page_offset(MetadataArea::WrittenMap, page, turn)))
+            };
             let places = (start..(start + PAGES_AT_ONCE).min(pages)).flat_map(both);
             let len = WRITTEN_PAGE_BYTES as usize;
             let on_all = |(page, turn, offset)| {
-                let wanted = move |member| WantedBlock { member, offset, len, place: FindingPlace::Map { page }, turn };
+                let wanted = move |member| WantedBlock {
+                    member,
+                    offset,
+                    len,
+                    place: FindingPlace::Page { area: MetadataArea::WrittenMap, page },
+                    turn,
+                };
                 complete_members(state).into_iter().map(wanted)
             };
             places.flat_map(on_all).collect()

@@ -17,6 +17,7 @@ use crate::buffer::Buffer;
 use crate::index::{RegionIndex, RowIndex};
 use crate::position_set::MemberSet;
 use crate::units::{MemberOffset, Nanos};
+use crate::volume::format::geometry::MetadataArea;
 use crate::volume::format::intent::{self, IntentBit};
 use crate::volume::format::superblock::Superblock;
 use crate::volume::format::superblock::{FailureReason, MemberState};
@@ -303,7 +304,10 @@ async fn write_regions(handle: &VolumeHandle, kind: IntentBit, pages: &[u64], is
 /// The current content of a page of one kind of region bit, and its offset on each member.
 pub(super) fn region_page(state: &VolumeState, kind: IntentBit, page: u64) -> (MemberOffset, Buffer) {
     let (geometry, array) = (&state.geometry, state.membership.superblock.array);
-    (kind.offset(geometry, page), intent::encode(geometry, array, kind, page, state.maps.intents.bits_of(kind)))
+    (
+        geometry.page_offset(kind.area(), page, 0),
+        intent::encode(geometry, array, kind, page, state.maps.intents.bits_of(kind)),
+    )
 }
 
 /// Starts a task, unless it runs already, that makes idle regions clean from time to time while any dirty region can
@@ -477,7 +481,7 @@ fn written_page(state: &mut VolumeState, page: u64) -> (MemberOffset, Buffer) {
         trim_horizon,
         &state.maps.written,
     );
-    (state.geometry.written_page_offset(page, generation), block)
+    (state.geometry.page_offset(MetadataArea::WrittenMap, page, generation), block)
 }
 
 /// Counts a fault located in a row of a member, unless the row lies near that of the member's last fault: such faults

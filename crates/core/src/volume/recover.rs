@@ -15,7 +15,7 @@ use crate::buffer::Buffer;
 use crate::index::RegionIndex;
 use crate::units::MemberOffset;
 use crate::volume::format::bits::Bits;
-use crate::volume::format::geometry::WRITTEN_PAGE_BYTES;
+use crate::volume::format::geometry::{MetadataArea, WRITTEN_PAGE_BYTES};
 use crate::volume::format::intent::{self, IntentBit};
 use crate::volume::format::page::PageError;
 use crate::volume::format::written;
@@ -133,7 +133,9 @@ async fn read_again(handle: &VolumeHandle, found: &mut [FoundPage], is_torn: imp
 async fn read_intents(handle: &VolumeHandle, kind: IntentBit) -> Bits<RegionIndex> {
     let pages = handle.with(|state| state.geometry.intent_pages);
     let places: Vec<(u64, MemberOffset, usize)> = handle.with(|state| {
-        (0..pages).map(|page| (page, kind.offset(&state.geometry, page), state.geometry.block_bytes as usize)).collect()
+        (0..pages)
+            .map(|page| (page, state.geometry.page_offset(kind.area(), page, 0), state.geometry.block_bytes as usize))
+            .collect()
     });
     let found = read_pages(handle, &places).await;
     handle.with(|state| {
@@ -156,7 +158,13 @@ async fn read_written(handle: &VolumeHandle) -> Vec<u64> {
         let places: Vec<(u64, MemberOffset, usize)> = handle.with(|state| {
             let pages = start..(start + PAGES_AT_ONCE).min(pages);
             let both = |page: u64| {
-                [0, 1].map(|turn| (page, state.geometry.written_page_offset(page, turn), WRITTEN_PAGE_BYTES as usize))
+                [0, 1].map(|turn| {
+                    (
+                        page,
+                        state.geometry.page_offset(MetadataArea::WrittenMap, page, turn),
+                        WRITTEN_PAGE_BYTES as usize,
+                    )
+                })
             };
             pages.flat_map(both).collect()
         });

@@ -11,7 +11,7 @@ use crate::units::{MemberOffset, Nanos, UnixSeconds, VolumeOffset};
 use crate::volume::block::{BlockFailure, BlockReply, BlockRequest, ReadPart, RequestId};
 use crate::volume::format::assemble::{GivenMember, assemble};
 use crate::volume::format::blank;
-use crate::volume::format::geometry::{ArrayParameters, Geometry};
+use crate::volume::format::geometry::{ArrayParameters, Geometry, MetadataArea};
 use crate::volume::format::superblock::Superblock;
 use crate::volume::format::uuid::Uuid;
 use crate::volume::integrity::scheme::Scheme;
@@ -21,6 +21,7 @@ mod attacks;
 mod crashes;
 mod edges;
 mod mutants;
+mod metadata;
 mod promises;
 mod refusals;
 mod repaired;
@@ -364,7 +365,7 @@ fn a_page_of_the_written_map_left_on_one_member_by_a_crash_is_copied_to_all() {
     rig.write(0, &[7; 1000]);
     assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
     let (mut members, geometry) = (std::mem::take(&mut rig.members), rig.geometry);
-    let map = geometry.written_page_offset(0, 0).get() as usize..geometry.data_offset as usize;
+    let map = geometry.page_offset(MetadataArea::WrittenMap, 0, 0).get() as usize..geometry.data_offset as usize;
     for (member, old) in members.iter_mut().zip(&old).skip(1) {
         member[map.clone()].copy_from_slice(&old[map.clone()]);
     }

@@ -8,7 +8,7 @@ use scrubjay_core::layout::{Layout, LayoutKind};
 use scrubjay_core::units::{MemberOffset, UnixSeconds};
 use scrubjay_core::volume::format::assemble::{SlotState, assemble};
 use scrubjay_core::volume::format::blank;
-use scrubjay_core::volume::format::geometry::{ArrayParameters, Geometry};
+use scrubjay_core::volume::format::geometry::{ArrayParameters, Geometry, MetadataArea};
 use scrubjay_core::volume::format::superblock::{Superblock, SuperblockError};
 use scrubjay_core::volume::format::uuid::Uuid;
 use scrubjay_core::volume::format::{intent, written};
@@ -110,12 +110,12 @@ fn a_made_volume_is_found_again() {
 
     let (mut dirty, mut map) = (intent::Union::new(&made.geometry), written::WrittenMap::new(&made.geometry));
     for member in &members {
-        let mut page = member.read(made.geometry.intent_page_offset(0), 4096).unwrap();
+        let mut page = member.read(made.geometry.page_offset(MetadataArea::Intents, 0, 0), 4096).unwrap();
         page.truncate(made.geometry.block_bytes as usize);
         dirty.add(&intent::IntentPage::decode(&page, made.array, intent::IntentBit::Dirty, 0).unwrap());
-        let page = member.read(made.geometry.written_page_offset(0, 1), 4096).unwrap();
+        let page = member.read(made.geometry.page_offset(MetadataArea::WrittenMap, 0, 1), 4096).unwrap();
         map.add(&made.geometry, &written::WrittenPage::decode(&page, made.array, 0).unwrap());
-        let other = member.read(made.geometry.written_page_offset(0, 2), 4096).unwrap();
+        let other = member.read(made.geometry.page_offset(MetadataArea::WrittenMap, 0, 2), 4096).unwrap();
         assert!(written::WrittenPage::decode(&other, made.array, 0).is_err());
         assert!(member.read(MemberOffset(0), 4096).unwrap().iter().all(|&byte| byte == 0), "the head is empty");
     }

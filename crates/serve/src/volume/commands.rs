@@ -237,7 +237,7 @@ pub struct Finding {
     pub offset: u64,
     /// Index of the stripe; `None`: a block of metadata.
     pub stripe: Option<u64>,
-    /// The chunk of the stripe (`D2`, `P0`), or the block of metadata (`superblock`, `intents 0`, `map 3`).
+    /// The chunk of the stripe (`D2`, `P0`), or the block of metadata (`superblock`, `intents 0`, `while-out 0`, `map 3`).
     pub chunk: String,
     /// The kind of corruption.
     pub kind: CorruptionKind,
@@ -297,8 +297,7 @@ impl Finding {
             FindingPlace::Row { position, .. } if position.get() < data => format!("D{position}"),
             FindingPlace::Row { position, .. } => format!("P{}", position.get() - data),
             FindingPlace::Superblock => "superblock".to_owned(),
-            FindingPlace::Intents { page } => format!("intents {page}"),
-            FindingPlace::Map { page } => format!("map {page}"),
+            FindingPlace::Page { area, page } => format!("{} {page}", area.name()),
         };
         Finding {
             member: record.member.get(),

@@ -1,7 +1,7 @@
 //! The initial content of a new volume's members: first superblocks, and empty maps.
 
 use super::bits::Bits;
-use super::geometry::{Geometry, WRITTEN_PAGE_BYTES};
+use super::geometry::{AreaPages, Geometry, MetadataArea, WRITTEN_PAGE_BYTES};
 use super::intent::IntentBit;
 use super::superblock::{Features, MemberRecord, MemberState, STARTS_MAX, Superblock};
 use super::uuid::Uuid;
@@ -39,18 +39,22 @@ fn record(uuid: Uuid) -> MemberRecord {
 pub fn maps(superblock: &Superblock) -> impl Iterator<Item = (MemberOffset, Buffer)> {
     let Superblock { geometry, array, .. } = *superblock;
     let (regions, stripes) = (Bits::zeros(geometry.regions()), Bits::zeros(geometry.stripes));
-    let intents = [IntentBit::Dirty, IntentBit::WhileOut].into_iter().flat_map(move |kind| {
-        let regions = regions.clone();
-        (0..geometry.intent_pages)
-            .map(move |page| (kind.offset(&geometry, page), intent::encode(&geometry, array, kind, page, &regions)))
-    });
-    let written = (0..geometry.written_pages).flat_map(move |page| {
-        [
-            (geometry.written_page_offset(page, 0), Buffer::zeroed(WRITTEN_PAGE_BYTES as usize)),
-            (geometry.written_page_offset(page, 1), written::encode(&geometry, array, page, 1, 1, &stripes)),
-        ]
-    });
-    intents.chain(written)
+    let block = move |area, index, place| match area {
+        MetadataArea::Intents => intent::encode(&geometry, array, IntentBit::Dirty, index, &regions),
+        MetadataArea::WhileOut => intent::encode(&geometry, array, IntentBit::WhileOut, index, &regions),
+        MetadataArea::WrittenMap if place == 0 => Buffer::zeroed(WRITTEN_PAGE_BYTES as usize),
+        MetadataArea::WrittenMap => written::encode(&geometry, array, index, place, 1, &stripes),
+    };
+    places(geometry)
+        .map(move |(area, index, place)| (geometry.page_offset(area, index, place), block(area, index, place)))
+}
+
+/// All places of all pages of metadata, in the order in which they lie: the area, the index of the page, and the place.
+fn places(geometry: Geometry) -> impl Iterator<Item = (MetadataArea, u64, u64)> {
+    MetadataArea::ALL.into_iter().flat_map(move |area| {
+        let AreaPages { pages, places, .. } = geometry.area(area);
+        (0..pages).flat_map(move |index| (0..places).map(move |place| (area, index, place)))
+    })
 }
 
 /// Everything that lies on this member of a new volume, by offset: its maps, then its superblock.
@@ -86,7 +90,7 @@ mod tests {
         let first = superblock(geometry, Uuid([7; 16]), "new", UnixSeconds(1), &names);
         let (mut end, mut map) = (geometry.intent_offset, WrittenMap::new(&geometry));
         for (offset, block) in maps(&first) {
-            let begins = [geometry.while_out_page_offset(0), MemberOffset(geometry.written_offset)];
+            let begins = [geometry.page_offset(MetadataArea::WhileOut, 0, 0), MemberOffset(geometry.written_offset)];
             assert!(offset == MemberOffset(end) || begins.contains(&offset), "no gap but between the maps");
             end = (offset + block.len() as u64).get();
             let index = offset.get().saturating_sub(geometry.written_offset) / (2 * WRITTEN_PAGE_BYTES);

@@ -7,12 +7,11 @@
 //! Pages of the same form record the regions written while a member was out: what it lacks when it comes back.
 
 use super::bits::Bits;
-use super::geometry::Geometry;
+use super::geometry::{Geometry, MetadataArea};
 use super::page::{PageError, PageHead};
 use super::uuid::Uuid;
 use crate::buffer::Buffer;
 use crate::index::RegionIndex;
-use crate::units::MemberOffset;
 use std::ops::Range;
 
 /// The first bytes of an intent page.
@@ -37,11 +36,11 @@ impl IntentBit {
         }
     }
 
-    /// The offset of page `index` of this kind.
-    pub fn offset(self, geometry: &Geometry, index: u64) -> MemberOffset {
+    /// The area in which the pages of this kind lie.
+    pub const fn area(self) -> MetadataArea {
         match self {
-            IntentBit::Dirty => geometry.intent_page_offset(index),
-            IntentBit::WhileOut => geometry.while_out_page_offset(index),
+            IntentBit::Dirty => MetadataArea::Intents,
+            IntentBit::WhileOut => MetadataArea::WhileOut,
         }
     }
 }

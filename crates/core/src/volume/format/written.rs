@@ -20,7 +20,7 @@ pub const MAGIC: [u8; 8] = *b"SJWRITTN";
 pub struct WrittenPage<'a> {
     /// Index, from 0.
     pub index: u64,
-    /// Version of the page; it decides in which place the page lies ([`Geometry::written_page_offset`]).
+    /// Version of the page; it decides in which place the page lies ([`Geometry::page_offset`]).
     pub generation: u64,
     /// A lower bound for versions: in a stripe that the page calls unwritten, a row with a smaller version is the remains of a
     /// trim; any other is a first write that the map has not recorded yet.

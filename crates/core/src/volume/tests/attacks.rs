@@ -4,30 +4,28 @@ use super::promises::{members_of, right, superblock, wipe};
 use super::*;
 use crate::index::{MemberIndex, RegionIndex, StripePosition};
 use crate::units::VolumeOffset;
-use crate::volume::finding::{CorruptionKind, FindingPlace, Resolution};
+use crate::volume::finding::{CorruptionKind, Resolution};
 use crate::volume::format::assemble::AssembleError;
-use crate::volume::format::bits::Bits;
-use crate::volume::format::geometry::SUPERBLOCK_BYTES;
-use crate::volume::format::intent::{self, IntentBit};
+use crate::volume::format::geometry::{MetadataArea, SUPERBLOCK_BYTES};
 use crate::volume::format::superblock::{FailureReason, MemberState};
 
-const STRIPE: u64 = 4 * CHUNK;
+pub(super) const STRIPE: u64 = 4 * CHUNK;
 
 /// A 4+2 volume with this many stripes of sevens, stopped in order.
-fn filled(scheme: Scheme, stripes: u64) -> (Vec<Vec<u8>>, Geometry) {
+pub(super) fn filled(scheme: Scheme, stripes: u64) -> (Vec<Vec<u8>>, Geometry) {
     let mut rig = Rig::new(scheme, LayoutKind::Rotating, 4, 2);
     rig.write(0, &vec![7; (stripes * STRIPE) as usize]);
     let geometry = rig.geometry;
     (rig.stop(), geometry)
 }
 
-fn corrupt(rig: &mut Rig, stripe: u64, slot: usize) {
+pub(super) fn corrupt(rig: &mut Rig, stripe: u64, slot: usize) {
     let (member, at) = rig.place(stripe, slot);
     rig.members[member][at + 100..at + 700].fill(0xaa);
 }
 
 /// The data chunks of a stripe that cannot be read.
-fn lost(rig: &mut Rig, stripe: u64) -> Vec<u64> {
+pub(super) fn lost(rig: &mut Rig, stripe: u64) -> Vec<u64> {
     let is_lost = |slot: &u64| {
         let bytes = rig.read(stripe * STRIPE + slot * CHUNK, CHUNK);
         assert!(bytes.iter().all(|byte| byte.is_none()) || bytes.iter().all(|byte| byte.is_some()));
@@ -41,12 +39,12 @@ fn first_sector(stripe: u64) -> BlockRequest {
     BlockRequest::Read { offset: VolumeOffset(stripe * STRIPE), len: 512 }
 }
 
-fn write_chunk(rig: &mut Rig, stripe: u64, slot: u64, byte: u8) -> BlockReply {
+pub(super) fn write_chunk(rig: &mut Rig, stripe: u64, slot: u64, byte: u8) -> BlockReply {
     let data = Buffer::copy_of(&vec![byte; CHUNK as usize]);
     rig.ask(BlockRequest::Write { offset: VolumeOffset(stripe * STRIPE + slot * CHUNK), data, is_durable: false })
 }
 
-fn verify(rig: &mut Rig, stripes: std::ops::Range<u64>) -> BlockReply {
+pub(super) fn verify(rig: &mut Rig, stripes: std::ops::Range<u64>) -> BlockReply {
     let id = RequestId(rig.next);
     rig.next += 1;
     rig.volume.verify(Nanos(rig.now), id, StripeIndex(stripes.start)..StripeIndex(stripes.end));
@@ -55,7 +53,7 @@ fn verify(rig: &mut Rig, stripes: std::ops::Range<u64>) -> BlockReply {
 }
 
 /// Kills the server and starts it again on the members as they are.
-fn killed(mut rig: Rig) -> Rig {
+pub(super) fn killed(mut rig: Rig) -> Rig {
     let (members, geometry) = members_of(&mut rig);
     Rig::start(members, geometry)
 }
@@ -241,7 +239,7 @@ fn after_an_orderly_stop_no_stripe_is_resynced_whatever_the_intents_hold() {
     let mut other = Rig::start(filled(Scheme::Stamp, 30).0, geometry);
     assert_eq!(write_chunk(&mut other, 0, 0, 7), BlockReply::Done);
     let served = members_of(&mut other).0;
-    let (at, len) = (geometry.intent_page_offset(0).get() as usize, geometry.block_bytes as usize);
+    let (at, len) = (geometry.page_offset(MetadataArea::Intents, 0, 0).get() as usize, geometry.block_bytes as usize);
 
     // First case: a page of the intents that no member has whole.
     let mut wiped = filled(Scheme::Stamp, 30).0;
@@ -378,7 +376,7 @@ fn the_newest_page_of_the_map_damaged_on_all_members_loses_nothing_after_a_stop_
     let stopped = rig.stop();
     for place in [0, 1] {
         let mut members = stopped.clone();
-        let at = geometry.written_page_offset(0, place).get() as usize + 100;
+        let at = geometry.page_offset(MetadataArea::WrittenMap, 0, place).get() as usize + 100;
         members.iter_mut().for_each(|member| member[at] ^= 1);
         let mut again = Rig::start(members, geometry);
         assert!(again.read(0, 30 * STRIPE) == right(7, 30 * STRIPE));
@@ -517,83 +515,4 @@ fn operations_for_an_old_disk_never_reach_its_replacement() {
         }
     }
     assert_eq!(first, Some(false), "the first that it gets are its maps");
-}
-
-/// The metadata that a verification found damaged, with the resolutions.
-fn metadata_damage(rig: &mut Rig) -> Vec<(FindingPlace, Resolution)> {
-    assert_eq!(verify(rig, 0..rig.geometry.stripes), BlockReply::Done);
-    let records = std::iter::from_fn(|| rig.volume.poll_finding());
-    records.filter(|record| record.place.stripe().is_none()).map(|record| (record.place, record.end)).collect()
-}
-
-#[test]
-fn metadata_outside_the_rows_is_verified_repaired_and_counted_as_faults() {
-    let (members, geometry) = filled(Scheme::Stamp, 30);
-    let mut rig = Rig::start(members, geometry);
-    assert_eq!(write_chunk(&mut rig, 0, 0, 7), BlockReply::Done);
-    assert_eq!(metadata_damage(&mut rig), []);
-    let places = Superblock::offsets(MEMBER_BYTES).unwrap().map(|at| (at.get() as usize, SUPERBLOCK_BYTES));
-    let intents =
-        [geometry.intent_page_offset(0), geometry.while_out_page_offset(0)].map(|at| (at.get() as usize, 512));
-    let map = [0, 1].map(|turn| (geometry.written_page_offset(0, turn).get() as usize, 4096));
-    for (number, (at, len)) in places.into_iter().chain(intents).chain(map).enumerate() {
-        for member in [0, 5] {
-            let before = rig.volume.status().members[member].1;
-            rig.members[member][at + 9..at + len.min(90)].fill(0x55);
-            let found = metadata_damage(&mut rig);
-            assert!(
-                !found.is_empty() && found.iter().all(|&(_, end)| end == Resolution::Repaired),
-                "{number}: {found:?}"
-            );
-            assert_eq!(metadata_damage(&mut rig), [], "{number}: it is right");
-            assert!(rig.volume.status().members[member].1 > before);
-        }
-    }
-    // An intent that never reached the medium; then, in the same way, a region written while a member was out.
-    rig.volume.fail(Nanos(rig.now), MemberIndex(3));
-    rig.pump();
-    rig.write(0, &[8; 512]);
-    for kind in [IntentBit::Dirty, IntentBit::WhileOut] {
-        let page = intent::encode(&geometry, Uuid([1; 16]), kind, 0, &Bits::zeros(geometry.regions()));
-        let at = kind.offset(&geometry, 0).get() as usize;
-        rig.members[2][at..at + page.len()].copy_from_slice(&page);
-        assert_eq!(metadata_damage(&mut rig), [(FindingPlace::Intents { page: 0 }, Resolution::Repaired)], "{kind:?}");
-        assert_eq!(metadata_damage(&mut rig), [], "{kind:?}: it is right");
-    }
-}
-
-#[test]
-fn damage_to_one_member_after_another_never_adds_up_if_verified_in_between() {
-    let (mut members, geometry) = filled(Scheme::Stamp, 30);
-    for member in 0..6 {
-        let (intents, map) =
-            (geometry.intent_page_offset(0).get() as usize, geometry.written_page_offset(0, 0).get() as usize);
-        members[member][intents..intents + 512].fill(0);
-        members[member][map..map + 8192].fill(0);
-        let starts = Superblock::offsets(MEMBER_BYTES).unwrap();
-        let len = SUPERBLOCK_BYTES;
-        starts[..2].iter().for_each(|&at| members[member][at.get() as usize..at.get() as usize + len].fill(0));
-        let mut rig = Rig::start(members, geometry);
-        assert!(!metadata_damage(&mut rig).is_empty(), "member {member}");
-        assert!(rig.read(0, 30 * STRIPE) == right(7, 30 * STRIPE));
-        assert!(rig.read(30 * STRIPE, STRIPE) == right(0, STRIPE), "what was never written is known for that");
-        members = rig.stop();
-    }
-}
-
-#[test]
-fn a_read_only_volume_reports_damaged_metadata_and_writes_nothing() {
-    let (mut members, geometry) = filled(Scheme::Stamp, 30);
-    let at = Superblock::offsets(MEMBER_BYTES).unwrap()[3].get() as usize;
-    members[1][at..at + 4096].fill(0);
-    let before = members.clone();
-    let mut rig = Rig::start_as(members, geometry, VolumeOptions { is_read_only: true, ..VolumeOptions::default() });
-    assert_eq!(metadata_damage(&mut rig), [(FindingPlace::Superblock, Resolution::Reconstructed)]);
-    assert!(rig.members == before);
-    let (fresh, geometry) = {
-        let rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
-        (blank(&rig.geometry), rig.geometry)
-    };
-    let mut rig = Rig::start_as(fresh, geometry, VolumeOptions { is_read_only: true, ..VolumeOptions::default() });
-    assert_eq!(metadata_damage(&mut rig), [], "a new volume is whole");
 }

@@ -17,7 +17,7 @@ fn states(rig: &Rig) -> Vec<MemberState> {
 fn a_metadata_or_row_write_that_a_disk_refuses_once_costs_no_member() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Raid1, 1, 1);
     let geometry = rig.geometry;
-    rig.refuses = Some((0, geometry.intent_page_offset(0).get()));
+    rig.refuses = Some((0, geometry.page_offset(MetadataArea::Intents, 0, 0).get()));
     rig.write(0, &vec![7; CHUNK as usize]);
     assert_eq!((rig.refuses, states(&rig)), (None, vec![MemberState::Active; 2]));
     let before = rig.members.clone();
@@ -220,7 +220,7 @@ fn damage_of_the_map_that_a_start_overwrites_is_reported_and_counted() {
     };
     let (records, _, mut members) = restart(rig.stop());
     assert_eq!(records, []);
-    let map = [0, 1].map(|turn| geometry.written_page_offset(0, turn));
+    let map = [0, 1].map(|turn| geometry.page_offset(MetadataArea::WrittenMap, 0, turn));
     let mut damaged = vec![(1, map[0]), (2, map[0]), (2, map[1])];
     for &(member, at) in &damaged {
         members[member][at.get() as usize + 8..at.get() as usize + 200].fill(0xaa);

@@ -5,7 +5,7 @@ use super::*;
 use crate::index::{MemberIndex, RegionIndex, RowIndex, StripePosition};
 use crate::units::VolumeOffset;
 use crate::volume::finding::Resolution;
-use crate::volume::format::geometry::SUPERBLOCK_BYTES;
+use crate::volume::format::geometry::{MetadataArea, SUPERBLOCK_BYTES};
 use crate::volume::format::superblock::MemberState;
 use crate::volume::integrity::tag::{self, ListEntry};
 
@@ -96,7 +96,7 @@ fn a_page_of_the_map_is_never_written_over_its_newest_version() {
     let mut rig = filled(Scheme::Stamp, 1);
     let geometry = rig.geometry;
     let place = |rig: &Rig, turn| {
-        let at = geometry.written_page_offset(0, turn).get() as usize;
+        let at = geometry.page_offset(MetadataArea::WrittenMap, 0, turn).get() as usize;
         rig.members[3][at..at + 4096].to_vec()
     };
     for stripe in 1..6 {

@@ -66,7 +66,7 @@ fn a_failed_durable_write_amid_unflushed_writes_costs_its_member() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 2, 1);
     rig.write(0, &vec![7; 2 * CHUNK as usize]);
     // The intents of another region, on the same page; the first writes are not flushed yet.
-    rig.refuses = Some((1, rig.geometry.intent_page_offset(0).get()));
+    rig.refuses = Some((1, rig.geometry.page_offset(MetadataArea::Intents, 0, 0).get()));
     let far = rig.geometry.region_stripes * 5 * 2 * CHUNK;
     rig.write(far, &vec![8; 2 * CHUNK as usize]);
     assert_eq!((rig.refuses, state(&rig, 1)), (None, MemberState::Failed(FailureReason::Refused)));
@@ -213,7 +213,7 @@ fn no_map_page_is_written_before_the_unflushed_member_is_recorded_as_out() {
         // A member is out that has the new row in its cache only, and that is not durably recorded yet.
         rig.holds_superblocks = true;
         rig.volume.fail(Nanos(rig.now), MemberIndex(0));
-        let map = rig.geometry.written_page_offset(0, 0).get() as usize;
+        let map = rig.geometry.page_offset(MetadataArea::WrittenMap, 0, 0).get() as usize;
         let before = rig.members[1][map..map + 8192].to_vec();
         rig.volume.submit(Nanos(rig.now), RequestId(99), BlockRequest::Flush);
         rig.pump();

@@ -171,11 +171,11 @@ fn the_regions_a_member_lacks_stay_recorded_until_its_return_is_durable() {
     // It returns while the region is being cleaned, and the power fails before its return is durable.
     let geometry = rig.geometry;
     let generation = |turn: u64| {
-        let at = geometry.written_page_offset(0, turn).get() as usize + 24;
+        let at = geometry.page_offset(MetadataArea::WrittenMap, 0, turn).get() as usize + 24;
         u64::from_le_bytes(rig.members[0][at..at + 8].try_into().unwrap())
     };
     let oldest = (0..2).min_by_key(|&turn| generation(turn)).unwrap();
-    rig.holds = Some((0, geometry.written_page_offset(0, oldest).get()));
+    rig.holds = Some((0, geometry.page_offset(MetadataArea::WrittenMap, 0, oldest).get()));
     rig.wait(20_000_000_000);
     assert_eq!(rig.under_way.len(), 1);
     rig.holds_superblocks = true;
@@ -199,7 +199,7 @@ fn the_regions_a_member_lacks_are_written_to_all_members_at_each_start() {
     let mut members = rig.stop();
     let nothing = Bits::zeros(geometry.regions());
     let page = intent::encode(&geometry, Uuid([1; 16]), IntentBit::WhileOut, 0, &nothing);
-    let at = geometry.while_out_page_offset(0).get() as usize;
+    let at = geometry.page_offset(MetadataArea::WhileOut, 0, 0).get() as usize;
     for member in [0, 1, 3, 4] {
         members[member][at..at + page.len()].copy_from_slice(&page);
     }
@@ -228,7 +228,7 @@ fn a_first_write_on_the_departed_member_only_does_not_reappear() {
     members[1][row.clone()].copy_from_slice(&after[1][row]);
     // Everything is to be resynced, so that the resync still runs while the member returns.
     let page = intent::encode(&geometry, Uuid([1; 16]), IntentBit::Dirty, 0, &Bits::ones(geometry.regions()));
-    let at = geometry.intent_page_offset(0).get() as usize;
+    let at = geometry.page_offset(MetadataArea::Intents, 0, 0).get() as usize;
     members.iter_mut().for_each(|member| member[at..at + page.len()].copy_from_slice(&page));
     let left = std::mem::take(&mut members[1]);
     let mut rig = Rig::begin(members, geometry, VolumeOptions::default());

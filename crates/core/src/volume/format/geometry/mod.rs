@@ -5,9 +5,11 @@
 //! | zero | 2 superblocks | - | intents | written map | row 0 | row 1 | ... | free | 2 superblocks |
 //! ```
 
+mod areas;
 mod error;
 mod limits;
 
+pub use areas::{AreaPages, MetadataArea};
 pub use error::GeometryError;
 pub use limits::{
     CHUNK_BYTES_MAX, CHUNK_BYTES_MIN, HEAD_BYTES, MEMBER_BYTES_MAX, PAGE_HEAD_BYTES, REGION_BYTES_MIN, REGIONS_MAX,
@@ -157,22 +159,17 @@ impl Geometry {
         must(self.regions() <= REGIONS_MAX, "the number of regions")?;
         must(self.intent_pages == pages(self.regions(), self.block_bytes), "the number of intent pages")?;
         must(self.written_pages == pages(self.stripes, WRITTEN_PAGE_BYTES), "the number of pages of the written map")?;
-        let is_aligned = [self.intent_offset, self.written_offset].iter().all(|at| at.is_multiple_of(SIZE_ALIGN))
+        let areas = MetadataArea::ALL.map(|area| self.area(area));
+        let is_aligned = areas.iter().all(|area| area.offset.is_multiple_of(SIZE_ALIGN))
             && self.data_offset.is_multiple_of(DATA_ALIGN);
         must(is_aligned, "something is not aligned")?;
-        let starts = [self.intent_offset, self.written_offset, self.data_offset];
-        must(starts.iter().all(|&start| start <= self.member_bytes), "something lies behind the end")?;
-        // Each area ends before the next one starts, and the last one before the superblocks at the end.
-        let ends = [
-            (HEAD_BYTES + TAIL_BYTES, self.intent_offset),
-            (
-                self.while_out_page_offset(0).get().saturating_add(self.intent_pages * self.block_bytes),
-                self.written_offset,
-            ),
-            (self.written_offset.saturating_add(2 * self.written_pages * WRITTEN_PAGE_BYTES), self.data_offset),
-            (self.data_offset.saturating_add(self.rows.saturating_mul(self.row_bytes())), self.data_end_max()),
-        ];
-        must(ends.iter().all(|(end, start)| end <= start), "areas overlap")
+        let mut starts = areas.iter().map(|area| area.offset).chain([self.data_offset]);
+        must(starts.all(|start| start <= self.member_bytes), "something lies behind the end")?;
+        // Each area ends before the next one starts, and the last one before the rows, which end before the superblocks at the end.
+        let rows_end = self.data_offset.saturating_add(self.rows.saturating_mul(self.row_bytes()));
+        let starts = areas.iter().map(|area| area.offset).chain([self.data_offset, self.data_end_max()]);
+        let ends = [HEAD_BYTES + TAIL_BYTES].into_iter().chain(areas.iter().map(AreaPages::end)).chain([rows_end]);
+        must(ends.zip(starts).all(|(end, start)| end <= start), "areas overlap")
     }
 
     /// The parameters chosen when the array was made.
@@ -270,14 +267,21 @@ impl Geometry {
         RegionIndex(start)..RegionIndex((start + self.regions_per_page()).min(self.regions()))
     }
 
-    /// Offset of a page of the intents.
-    pub fn intent_page_offset(&self, index: u64) -> MemberOffset {
-        MemberOffset(self.intent_offset + index * self.block_bytes)
+    /// The pages of an area of metadata.
+    pub fn area(&self, area: MetadataArea) -> AreaPages {
+        let (offset, pages, page_bytes, places) = match area {
+            MetadataArea::Intents => (self.intent_offset, self.intent_pages, self.block_bytes, 1),
+            MetadataArea::WhileOut => {
+                (self.intent_offset.saturating_add(WHILE_OUT_OFFSET), self.intent_pages, self.block_bytes, 1)
+            }
+            MetadataArea::WrittenMap => (self.written_offset, self.written_pages, WRITTEN_PAGE_BYTES, 2),
+        };
+        AreaPages { offset, pages, page_bytes, places }
     }
 
-    /// Offset of a page of the regions written while a member was out; there are as many as of the intents.
-    pub fn while_out_page_offset(&self, index: u64) -> MemberOffset {
-        MemberOffset(self.intent_offset + WHILE_OUT_OFFSET + index * self.block_bytes)
+    /// Offset of this generation of a page of an area.
+    pub fn page_offset(&self, area: MetadataArea, page: u64, generation: u64) -> MemberOffset {
+        self.area(area).page_offset(page, generation)
     }
 
     /// Stripes per page of the written map.
@@ -294,11 +298,6 @@ impl Geometry {
     pub fn stripes_of_page(&self, page: u64) -> Range<StripeIndex> {
         let start = page * self.stripes_per_page();
         StripeIndex(start)..StripeIndex((start + self.stripes_per_page()).min(self.stripes))
-    }
-
-    /// Offset of this generation of a page of the written map: even and odd generations take turns.
-    pub fn written_page_offset(&self, index: u64, generation: u64) -> MemberOffset {
-        MemberOffset(self.written_offset + (2 * index + generation % 2) * WRITTEN_PAGE_BYTES)
     }
 
     /// Data end at this offset at the latest.
@@ -396,7 +395,7 @@ mod tests {
             (geometry.stripes_of_region(RegionIndex(1)), geometry.stripes_of_region(RegionIndex(63))),
             (StripeIndex(255)..StripeIndex(510), StripeIndex(16_065)..StripeIndex(16_240))
         );
-        let generations = [0, 1, 2].map(|generation| geometry.written_page_offset(0, generation));
+        let generations = [0, 1, 2].map(|generation| geometry.page_offset(MetadataArea::WrittenMap, 0, generation));
         assert_eq!(generations, [131_072, 135_168, 131_072].map(MemberOffset));
     }
 
