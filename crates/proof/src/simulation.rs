@@ -551,18 +551,20 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         let planted = self.disk_set.planted.get(&row).map_or(&[][..], Vec::as_slice);
         // Rows that do not prove themselves look stale, whatever happened to them.
         let checks = self.setting.geometry.scheme.checks_itself();
+        let is_transient = record.end == Resolution::Transient;
         // An appendix written alone and lost from the cache between two reads makes the second read look better than the first.
         let appears = |planted: &InjectedFault| {
-            let is_second =
-                record.kind == CorruptionKind::MisdirectedRead && self.setting.geometry.scheme.has_buddies();
-            is_second && planted.leaves_old_appendix()
+            is_transient && self.setting.geometry.scheme.has_buddies() && planted.leaves_old_appendix()
         };
+        // A read that went astray may show anything.
+        let is_misread =
+            is_transient && record.kind != CorruptionKind::Unreadable && planted.contains(&InjectedFault::Misread);
         // With junk in the row, one of the two reads may have been misdirected, and shown another place's row.
         let is_astray = matches!(record.kind, CorruptionKind::MisdirectedWrite { .. })
             && planted.contains(&InjectedFault::Misread)
             && planted.iter().any(|&planted| planted != InjectedFault::Misread);
         let explains = |planted: &InjectedFault| !checks || planted.explains(record.kind) || appears(planted);
-        let is_explained = is_astray || planted.iter().any(explains);
+        let is_explained = is_astray || is_misread || planted.iter().any(explains);
         assert!(is_explained, "{record:?}, but what was planted there is {planted:?}");
     }
 

@@ -72,14 +72,15 @@ pub enum CorruptionKind {
     LostWrite,
     /// Its content and its appendix are from two writes: one was cut short, or another overwrote its beginning.
     TornWrite,
-    /// A row that belongs elsewhere lies here. The place it belongs to missed a write, and is verified after the repair.
+    /// A row lies here that names another place. That place missed a write, unless bits of the name are wrong; it is verified
+    /// after the repair.
     MisdirectedWrite {
         /// The member that the row belongs to.
         member: MemberIndex,
         /// The offset on it where the row belongs, in bytes.
         offset: MemberOffset,
     },
-    /// A second read was right: the first one came from another place.
+    /// A second read was right: the first one gave a row of another place.
     MisdirectedRead,
     /// Foreign bytes that name no place of this array.
     Corrupt,

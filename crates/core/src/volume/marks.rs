@@ -72,6 +72,9 @@ async fn discard_rows(handle: &VolumeHandle, stripe: StripeIndex, positions: Pos
         ops
     });
     persist::write_all(handle, ops).await;
+    // A member that refused its write still has the row. It must be recorded as out before anybody learns of the loss: after
+    // a crash it would be in, and its row could pass for a half-written one.
+    persist::wait_failures_durable(handle).await;
     handle.with(|state| positions.iter().for_each(|position| state.maps.note_write(stripe, position)));
     end(handle, region);
 }

@@ -10,6 +10,7 @@ use crate::volume::format::bits::Bits;
 use crate::volume::format::geometry::Geometry;
 use crate::volume::format::superblock::{MemberState, Superblock};
 use std::collections::{BTreeSet, VecDeque};
+use std::ops::RangeInclusive;
 
 /// The phase of a volume's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,8 +45,8 @@ pub(super) struct VolumeMember {
     pub rebuild_checkpoint: u64,
     /// Times of the last faults located on it, at most `VolumeOptions::faults_max` of them.
     pub faults: VecDeque<Nanos>,
-    /// The row of the last fault.
-    pub fault_row: Option<RowIndex>,
+    /// The rows from the first to the last of those faults that were counted together last (`persist::blame`).
+    pub fault_stretch: Option<RangeInclusive<RowIndex>>,
     /// The volatile writes of its disk.
     pub cache: VolatileWrites,
 }
@@ -188,7 +189,7 @@ impl VolumeMember {
                 _ => 0,
             },
             faults: VecDeque::new(),
-            fault_row: None,
+            fault_stretch: None,
             cache,
         }
     }

@@ -243,28 +243,29 @@ async fn map(handle: &VolumeHandle, when: MapCheck) -> Vec<MetadataDamage> {
             let is_newest = wanted.turn == newest % 2;
             let is_open = when == MapCheck::Open;
             let is_changed = is_open && state.maps.written_changed.contains(&index);
+            let is_in_one_place = is_open && state.maps.pages_in_one_place.contains(&index);
             let Ok(page) = written::WrittenPage::decode(block, state.membership.superblock.array, index) else {
                 // The other place of a page that was written once holds nothing yet. After a crash either place may hold half
                 // a page; that is known, and the page is written again.
-                let is_once =
-                    is_open && state.maps.pages_in_one_place.contains(&index) || block.iter().all(|&byte| byte == 0);
+                let is_once = is_in_one_place || block.iter().all(|&byte| byte == 0);
                 let is_known = is_changed || !is_newest && is_once;
                 return (!is_known).then_some(CorruptionKind::Corrupt);
             };
-            let trim_horizon = state.maps.written_trim_horizons[index as usize];
-            let encoded = || {
-                written::encode(
-                    &state.geometry,
-                    state.membership.superblock.array,
-                    index,
-                    newest,
-                    trim_horizon,
-                    &state.maps.written,
-                )
+            let has_bits_of_map = || {
+                let array = state.membership.superblock.array;
+                let (generation, trim_horizon) = (page.generation, page.trim_horizon);
+                let now = written::encode(&state.geometry, array, index, generation, trim_horizon, &state.maps.written);
+                now[..] == *block
             };
-            let is_same = || page.generation == newest && (!is_open || encoded()[..] == *block);
-            let is_right = !is_newest || is_changed || is_same();
-            (!is_right).then_some(CorruptionKind::LostWrite)
+            let is_right = match is_newest {
+                true => {
+                    let horizon = state.maps.written_trim_horizons[index as usize];
+                    page.generation == newest && (!is_open || page.trim_horizon == horizon && has_bits_of_map())
+                }
+                // An older version. Unless the page was written once since it changed, it has the same bits.
+                false => !is_open || is_in_one_place || page.generation < newest && has_bits_of_map(),
+            };
+            (!is_right && !is_changed).then_some(CorruptionKind::LostWrite)
         });
         damaged.extend(found.await);
     }

@@ -24,13 +24,17 @@ use crate::volume::format::superblock::{FailureReason, MemberState};
 use crate::volume::format::written;
 use crate::volume::member::{DiskFault, MemberIndex, OpKind};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 /// Pages of the written map that one step of a flush writes. (1 in tests, whose volumes have few pages, so that their
 /// flushes have steps.)
 const PAGES_AT_ONCE: usize = if cfg!(test) { 1 } else { 256 };
-/// A fault at most this many rows from the member's last one is counted with it: stripes are verified a few at a time,
-/// and out of order.
+/// A fault at most this many rows from a stretch of faults is counted with it: stripes are verified a few at a time, and
+/// out of order.
 const NEIGHBOURHOOD_ROWS: u64 = 16;
+/// Rows of one stretch, at most. One mishap may damage many rows in a row; without a limit, a disk that is bad from one end to
+/// the other would have one fault.
+const STRETCH_ROWS: u64 = 1024;
 
 /// Returns a write number that no write had before. Reserves more numbers in the superblock first where needed.
 pub(super) async fn next_write_number(handle: &VolumeHandle) -> u64 {
@@ -484,8 +488,8 @@ fn written_page(state: &mut VolumeState, page: u64) -> (MemberOffset, Buffer) {
     (state.geometry.page_offset(MetadataArea::WrittenMap, page, generation), block)
 }
 
-/// Counts a fault located in a row of a member, unless the row lies near that of the member's last fault: such faults
-/// have one cause, something that damaged a stretch of the disk once. A member with too many faults in a short time is
+/// Counts a fault located in a row of a member, unless the row continues the stretch of the member's last faults: these
+/// have one cause, something that damaged that part of the disk once. A member with too many faults in a short time is
 /// called unreliable but stays: a wrong row is no worse than a missing one, and its other rows prove themselves.
 pub(super) fn blame(handle: &VolumeHandle, member: MemberIndex, row: RowIndex) {
     if handle.with(|state| state.is_planted(SeededBug::TakeOutForFaults) && state.is_unreliable(member)) {
@@ -493,12 +497,23 @@ pub(super) fn blame(handle: &VolumeHandle, member: MemberIndex, row: RowIndex) {
         handle.spawn(async move { fail_member(&own, disk, FailureReason::Refused).await });
     }
     handle.with(|state| {
-        let last = state.membership.members[member].fault_row.replace(row);
-        if last.is_some_and(|last| last.get().abs_diff(row.get()) <= NEIGHBOURHOOD_ROWS) {
-            return;
+        let stretch = &mut state.membership.members[member].fault_stretch;
+        match stretch.as_ref().and_then(|stretch| continued(stretch, row)) {
+            Some(longer) => *stretch = Some(longer),
+            None => {
+                *stretch = Some(row..=row);
+                count_fault(state, member);
+            }
         }
-        count_fault(state, member);
     });
+}
+
+/// The stretch with this row, if the row continues it.
+fn continued(stretch: &RangeInclusive<RowIndex>, row: RowIndex) -> Option<RangeInclusive<RowIndex>> {
+    let (first, last) = (stretch.start().get(), stretch.end().get());
+    let near = first.saturating_sub(NEIGHBOURHOOD_ROWS)..=last.saturating_add(NEIGHBOURHOOD_ROWS);
+    let (first, last) = (first.min(row.get()), last.max(row.get()));
+    (near.contains(&row.get()) && last - first < STRETCH_ROWS).then_some(RowIndex(first)..=RowIndex(last))
 }
 
 /// Counts one fault of a member, in the superblock and among its recent faults.

@@ -160,9 +160,11 @@ fn answer(
     }
     let lost: PositionSet =
         wanted.iter().filter(|&position| rows.evidence.rows[position].entry.version.is_lost()).collect();
-    // Without a list to compare with, a sound chunk may still be stale.
-    let is_compared = !((plan.read_chunks | plan.read_appendices) & state.shape().parity_slots()).is_empty();
-    if is_compared || state.geometry.scheme.has_buddies() {
+    // A sound chunk that was compared with nothing may still be stale.
+    let shape = state.shape();
+    let has_list = !((plan.read_chunks | plan.read_appendices) & shape.parity_slots()).is_empty();
+    let has_buddies = state.geometry.scheme.has_buddies() && shape.data > 1;
+    if has_list || has_buddies && shape.data_slots().is_subset(plan.read_chunks) {
         (wanted & rows.flushed).iter().for_each(|position| state.maps.note_read(stripe, position));
     }
     let parts = pieces.iter().map(|piece| part(state, piece, lost, rows.buffers[piece.position].take())).collect();

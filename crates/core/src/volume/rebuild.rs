@@ -62,7 +62,7 @@ pub(super) async fn take_in(handle: VolumeHandle, member: MemberIndex, uuid: Uui
         state.maps.read_status.clear_all();
         state.membership.members[member].rebuild_checkpoint = 0;
         state.membership.members[member].faults.clear();
-        state.membership.members[member].fault_row = None;
+        state.membership.members[member].fault_stretch = None;
         state.membership.members[member].cache.replace_disk();
         state.membership.superblock.members[member].uuid = uuid;
         state.membership.superblock.members[member].term += 1;

@@ -145,11 +145,16 @@ pub(super) async fn retry(handle: &VolumeHandle, stripe: StripeIndex, rows: &mut
         let is_whole_neighbour = again.buffers[position].is_some() && !again.read.contains(position);
         let second = if is_whole_neighbour { RowStatus::Sound } else { again.evidence.rows[position].status };
         if second == RowStatus::Sound {
-            // Record a sector that can be read only at the second try, though no member is blamed for it.
-            let is_hard_to_read = first == RowStatus::Unreadable;
-            let kind = if is_hard_to_read { CorruptionKind::Unreadable } else { CorruptionKind::MisdirectedRead };
-            handle.with(|state| record(state, stripe, position, kind, Resolution::Transient));
-            if !is_hard_to_read {
+            handle.with(|state| {
+                // A row that names another place shows where the read went astray. Other wrong bytes may have come about on their way.
+                let kind = match kind_of(first, false, &state.geometry) {
+                    CorruptionKind::MisdirectedWrite { .. } => CorruptionKind::MisdirectedRead,
+                    kind => kind,
+                };
+                record(state, stripe, position, kind, Resolution::Transient);
+            });
+            // No member is blamed for a sector that can be read only at the second try.
+            if first != RowStatus::Unreadable {
                 let place = handle.with(|state| state.geometry.place(stripe, position));
                 persist::blame(handle, place.member, place.row);
             }
@@ -464,12 +469,14 @@ fn report(
     for position in (rebuilt.mismatched - rebuilt.erased).iter() {
         found.push((position, CorruptionKind::Mismatch, Resolution::Lost));
     }
+    // Where no row proves itself, perhaps the stripe was never written, and the map that should tell is gone.
+    let is_any_sound = !rows.evidence.sound().is_empty();
     for (position, kind, end) in found {
         let place = handle.with(|state| {
             record(state, stripe, position, kind, end);
             state.geometry.place(stripe, position)
         });
-        if kind != CorruptionKind::Mismatch && present.contains(position) {
+        if is_any_sound && kind != CorruptionKind::Mismatch && present.contains(position) {
             persist::blame(handle, place.member, place.row);
         }
         // Only after a repair: two places that name each other and cannot be repaired would be verified for ever.

@@ -18,10 +18,11 @@ use crate::volume::integrity::scheme::Scheme;
 use crate::volume::member::{ArrayMachine, DiskFault, MemberOp, MemberOpDone, MemberOpId, OpKind};
 
 mod attacks;
+mod blame;
 mod crashes;
 mod edges;
-mod mutants;
 mod metadata;
+mod mutants;
 mod promises;
 mod refusals;
 mod repaired;
