@@ -43,7 +43,7 @@ pub(crate) fn seconds(text: &[u8]) -> Option<u64> {
     number(whole)?.checked_mul(1_000_000_000)?.checked_add(fraction)
 }
 
-/// Whether the first [`LINES_JUDGED`] lines of `head` are records of `format` or lines that it skips, at least one a
+/// Whether the first [`LINES_JUDGED`] lines of `head` are records of `format` or lines that it ignores, at least one a
 /// record.
 ///
 /// The last line counts only if it is whole, or the only one. A format with a longer header, or one that holds records
@@ -55,7 +55,7 @@ pub(crate) fn are_records(mut format: impl TextFormat, head: &[u8]) -> bool {
     for line in whole.split(|&byte| byte == b'\n').take(LINES_JUDGED) {
         match format.line(line.strip_suffix(b"\r").unwrap_or(line), &mut devices) {
             TextLine::Record(_) => records += 1,
-            TextLine::Skipped => {}
+            TextLine::Ignored => {}
             TextLine::Malformed(_) => return false,
         }
     }

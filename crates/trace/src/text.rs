@@ -17,7 +17,7 @@ pub enum TextLine {
     /// A record.
     Record(Record),
     /// Nothing to keep: a header, a comment, another kind of event.
-    Skipped,
+    Ignored,
     /// Not understood, with the reason.
     Malformed(&'static str),
 }
@@ -38,7 +38,7 @@ pub trait TextFormat: Send {
                     sink.records.push(record);
                     sink.understood += 1;
                 }
-                TextLine::Skipped => {}
+                TextLine::Ignored => {}
                 TextLine::Malformed(reason) => sink.malformed(SourcePlace::Line(number), reason, line),
             }
             number += 1;
@@ -59,8 +59,8 @@ pub struct TextReader<F> {
     /// The number of bytes in the buffer that were read and not yet judged: the beginning of a line.
     held: usize,
     lines: u64,
-    /// Whether a line that is too long is being skipped.
-    is_skipping: bool,
+    /// Whether the next bytes belong to a line that is too long, which is being dropped.
+    is_in_long_line: bool,
     is_ended: bool,
 }
 
@@ -68,7 +68,7 @@ impl<F: TextFormat> TextReader<F> {
     /// A reader of `source`.
     pub fn new(format: F, source: Stream) -> TextReader<F> {
         let buffer = vec![0; BLOCK_BYTES + LINE_MAX];
-        TextReader { format, source, buffer, held: 0, lines: 0, is_skipping: false, is_ended: false }
+        TextReader { format, source, buffer, held: 0, lines: 0, is_in_long_line: false, is_ended: false }
     }
 
     /// Judges the whole lines among the first `filled` bytes and keeps the rest.
@@ -76,23 +76,23 @@ impl<F: TextFormat> TextReader<F> {
         let Some(last) = self.buffer[..filled].iter().rposition(|&byte| byte == b'\n') else {
             self.held = filled;
             if filled > LINE_MAX {
-                if !self.is_skipping {
+                if !self.is_in_long_line {
                     sink.malformed(
                         SourcePlace::Line(self.lines + 1),
                         "a line of more than 64 KiB",
                         &self.buffer[..filled],
                     );
                 }
-                self.is_skipping = true;
+                self.is_in_long_line = true;
                 self.held = 0;
             }
             return;
         };
         let mut start = 0;
-        if self.is_skipping {
+        if self.is_in_long_line {
             start = self.buffer.iter().position(|&byte| byte == b'\n').map_or(filled, |at| at + 1);
             self.lines += 1;
-            self.is_skipping = false;
+            self.is_in_long_line = false;
         }
         if start <= last {
             self.lines += self.format.lines(&self.buffer[start..=last], self.lines + 1, sink);
@@ -147,7 +147,7 @@ mod tests {
     impl TextFormat for Numbers {
         fn line(&mut self, line: &[u8], devices: &mut Devices) -> TextLine {
             let Some(number) = std::str::from_utf8(line).ok().and_then(|text| text.parse().ok()) else {
-                return if line.starts_with(b"#") { TextLine::Skipped } else { TextLine::Malformed("no number") };
+                return if line.starts_with(b"#") { TextLine::Ignored } else { TextLine::Malformed("no number") };
             };
             let device = devices.id(b"d").expect("one device");
             let (arrival, length) = (Nanos(number), Bytes(512));

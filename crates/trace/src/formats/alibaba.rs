@@ -34,7 +34,7 @@ struct Alibaba {
 impl TextFormat for Alibaba {
     fn line(&mut self, line: &[u8], devices: &mut Devices) -> TextLine {
         if line.is_empty() || line.starts_with(b"device_id,") {
-            return TextLine::Skipped;
+            return TextLine::Ignored;
         }
         match row(line, self.micros_min) {
             Ok((record, volume)) => match devices.id(volume) {
@@ -87,7 +87,7 @@ mod tests {
         assert_eq!(line(b"419,W,1234567,4096,1577808000000046", &mut devices), TextLine::Record(record));
         assert_eq!(devices.names(), ["419"]);
         assert!(matches!(line(b"3,R,18446744073709551615,0,0", &mut devices), TextLine::Record(_)));
-        assert_eq!(line(b"device_id,opcode,offset,length,timestamp", &mut devices), TextLine::Skipped);
+        assert_eq!(line(b"device_id,opcode,offset,length,timestamp", &mut devices), TextLine::Ignored);
     }
 
     #[test]

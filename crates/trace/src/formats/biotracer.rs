@@ -74,7 +74,7 @@ impl BioTracer {
 impl TextFormat for BioTracer {
     fn line(&mut self, line: &[u8], devices: &mut Devices) -> TextLine {
         if line.trim_ascii().is_empty() {
-            return TextLine::Skipped;
+            return TextLine::Ignored;
         }
         self.record(line, devices).map_or_else(TextLine::Malformed, TextLine::Record)
     }

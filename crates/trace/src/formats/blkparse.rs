@@ -168,14 +168,14 @@ impl TextFormat for Blkparse {
     fn line(&mut self, line: &[u8], devices: &mut Devices) -> TextLine {
         if is_summary(line) {
             self.is_in_summary = !line.trim_ascii().is_empty() || self.is_in_summary;
-            return TextLine::Skipped;
+            return TextLine::Ignored;
         }
         match self.event(line, devices) {
             Ok(()) => self.is_in_summary = false,
             Err(_) if self.is_in_summary => {}
             Err(reason) => return TextLine::Malformed(reason),
         }
-        TextLine::Skipped
+        TextLine::Ignored
     }
 
     fn pass_on(&mut self, is_ended: bool, record_sink: &mut RecordSink) {

@@ -85,7 +85,7 @@ impl Simulator {
 impl TextFormat for Simulator {
     fn line(&mut self, line: &[u8], devices: &mut Devices) -> TextLine {
         if line.trim_ascii().is_empty() {
-            return TextLine::Skipped;
+            return TextLine::Ignored;
         }
         self.record(line, devices).map_or_else(TextLine::Malformed, TextLine::Record)
     }

@@ -74,15 +74,15 @@ impl TextFormat for Etw {
         let kind = match row.next().unwrap_or_default() {
             HEADER_BEGIN => {
                 self.is_in_header = true;
-                return TextLine::Skipped;
+                return TextLine::Ignored;
             }
             HEADER_END => {
                 self.is_in_header = false;
-                return TextLine::Skipped;
+                return TextLine::Ignored;
             }
             b"DiskRead" if !self.is_in_header => RequestKind::Read,
             b"DiskWrite" if !self.is_in_header => RequestKind::Write,
-            _ => return TextLine::Skipped,
+            _ => return TextLine::Ignored,
         };
         self.record(kind, row, devices).map_or_else(TextLine::Malformed, TextLine::Record)
     }

@@ -116,10 +116,10 @@ impl Iolog {
             b"wait" if self.version == Some(IologVersion::Two) => {
                 let until = number(word()).and_then(|ms| ms.checked_mul(1_000_000)).ok_or("no time in ms")?;
                 self.waited = self.waited.max(Nanos(until));
-                return Ok(TextLine::Skipped);
+                return Ok(TextLine::Ignored);
             }
             // In version 3, fio ignores `wait` too.
-            b"wait" | b"add" | b"open" | b"close" | b"unlink" => return Ok(TextLine::Skipped),
+            b"wait" | b"add" | b"open" | b"close" | b"unlink" => return Ok(TextLine::Ignored),
             _ => return Err("no action of an iolog"),
         };
         let offset = number(word()).ok_or("the offset is no number")?;
@@ -134,10 +134,10 @@ impl TextFormat for Iolog {
     fn line(&mut self, line: &[u8], devices: &mut Devices) -> TextLine {
         if line.starts_with(HEADER) {
             *self = Iolog { version: version(line), waited: Nanos::ZERO };
-            return if self.version.is_some() { TextLine::Skipped } else { TextLine::Malformed("not version 2 or 3") };
+            return if self.version.is_some() { TextLine::Ignored } else { TextLine::Malformed("not version 2 or 3") };
         }
         if line.trim_ascii().is_empty() {
-            return TextLine::Skipped;
+            return TextLine::Ignored;
         }
         self.judge(line, devices).unwrap_or_else(TextLine::Malformed)
     }

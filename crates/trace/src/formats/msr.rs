@@ -87,7 +87,7 @@ struct Msr {
 impl TextFormat for Msr {
     fn line(&mut self, line: &[u8], devices: &mut Devices) -> TextLine {
         if line.is_empty() || line.starts_with(b"Timestamp,") {
-            return TextLine::Skipped;
+            return TextLine::Ignored;
         }
         match row(line) {
             Ok(row) => match self.names.learn(row.name, row.disk, devices) {
@@ -111,7 +111,7 @@ impl TextFormat for Msr {
                 let line = line.strip_suffix(b"\r").unwrap_or(line);
                 match self.line(line, &mut record_sink.devices) {
                     TextLine::Record(record) => record_sink.records.push(record),
-                    TextLine::Skipped => {}
+                    TextLine::Ignored => {}
                     TextLine::Malformed(reason) => record_sink.malformed(SourcePlace::Line(number), reason, line),
                 }
                 at += length + 1;

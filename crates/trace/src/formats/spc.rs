@@ -61,7 +61,7 @@ impl Spc {
 impl TextFormat for Spc {
     fn line(&mut self, line: &[u8], devices: &mut Devices) -> TextLine {
         if line.trim_ascii().is_empty() {
-            return TextLine::Skipped;
+            return TextLine::Ignored;
         }
         self.record(line, devices).map_or_else(TextLine::Malformed, TextLine::Record)
     }

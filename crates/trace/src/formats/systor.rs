@@ -28,14 +28,14 @@ struct Systor;
 impl TextFormat for Systor {
     fn line(&mut self, line: &[u8], devices: &mut Devices) -> TextLine {
         if line.is_empty() || line.starts_with(b"Timestamp,") {
-            return TextLine::Skipped;
+            return TextLine::Ignored;
         }
         match row(line) {
             Ok(Some((record, lun))) => match devices.id(&[b"LUN", lun].concat()) {
                 Some(device) => TextLine::Record(Record { device, ..record }),
                 None => TextLine::Malformed("more devices than can be told apart"),
             },
-            Ok(None) => TextLine::Skipped,
+            Ok(None) => TextLine::Ignored,
             Err(reason) => TextLine::Malformed(reason),
         }
     }
@@ -89,8 +89,8 @@ mod tests {
         assert_eq!((read, devices.name(DeviceId(0))), (TextLine::Record(record), "LUN4"));
         let lost = line(b"1455592200.033279001,,W,4,100003840,4096", &mut devices);
         assert_eq!(lost, TextLine::Record(Record { response: None, kind: RequestKind::Write, ..record }));
-        assert_eq!(line(b"1455592200.033279001,,,4,100003840,4096", &mut devices), TextLine::Skipped);
-        assert_eq!(line(HEADER.trim_end().as_bytes(), &mut devices), TextLine::Skipped);
+        assert_eq!(line(b"1455592200.033279001,,,4,100003840,4096", &mut devices), TextLine::Ignored);
+        assert_eq!(line(HEADER.trim_end().as_bytes(), &mut devices), TextLine::Ignored);
     }
 
     #[test]

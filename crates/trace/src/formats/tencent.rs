@@ -35,7 +35,7 @@ struct Tencent {
 impl TextFormat for Tencent {
     fn line(&mut self, line: &[u8], devices: &mut Devices) -> TextLine {
         if line.is_empty() || line.starts_with(b"Timestamp,") {
-            return TextLine::Skipped;
+            return TextLine::Ignored;
         }
         match row(line, self.seconds_min) {
             Ok((record, volume)) => match devices.id(volume) {
@@ -91,7 +91,7 @@ mod tests {
         let write =
             Record { arrival: Nanos(0), offset: Bytes(0), length: Bytes(0), kind: RequestKind::Write, ..record };
         assert_eq!(line(b"0,0,0,1,1063", &mut devices), TextLine::Record(write));
-        assert_eq!(line(b"Timestamp,Offset,Size,IOType,VolumeID", &mut devices), TextLine::Skipped);
+        assert_eq!(line(b"Timestamp,Offset,Size,IOType,VolumeID", &mut devices), TextLine::Ignored);
     }
 
     #[test]

@@ -17,7 +17,7 @@ impl TextFormat for Words {
     fn line(&mut self, line: &[u8], devices: &mut Devices) -> TextLine {
         let text = std::str::from_utf8(line).unwrap_or("");
         if text.starts_with('#') {
-            return TextLine::Skipped;
+            return TextLine::Ignored;
         }
         let words: Vec<&str> = text.split(' ').collect();
         let [arrival, name, response] = words[..] else { return TextLine::Malformed("not three words") };
