@@ -21,8 +21,8 @@ pub type OutputStream = Box<dyn Write + Send>;
 /// A streaming reader of one source, in constant memory.
 pub trait Reader: Send {
     /// Appends some thousand records to `sink` in the order of the source, adds their number to
-    /// [`RecordSink::understood`], and calls [`RecordSink::judge`], at the end too, which refuses a trace with too many
-    /// malformed records. `Ok(true)` may have appended nothing; only `Ok(false)` is the end.
+    /// [`RecordSink::understood`], and calls [`RecordSink::check_share_malformed`], at the end too, which refuses a
+    /// trace with too many malformed records. `Ok(true)` may have appended nothing; only `Ok(false)` is the end.
     ///
     /// # Errors
     /// If the source fails or cannot be in this format. Single records that cannot be understood are only counted in

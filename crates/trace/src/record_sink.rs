@@ -103,7 +103,7 @@ impl RecordSink {
     ///
     /// # Errors
     /// If more than one record in a hundred could not be understood.
-    pub fn judge(&self, at_end: bool) -> Result<(), TraceError> {
+    pub fn check_share_malformed(&self, at_end: bool) -> Result<(), TraceError> {
         let (malformed, rows) = (self.malformed.count, self.understood + self.malformed.count);
         if malformed * MALFORMED_OF <= rows || (!at_end && rows < JUDGED_FROM) {
             return Ok(());
@@ -122,10 +122,10 @@ mod tests {
     fn one_in_a_hundred_is_tolerated() {
         let mut sink = RecordSink { understood: 99, ..RecordSink::default() };
         sink.malformed(SourcePlace::Line(7), "no time", b"a\tb");
-        assert!(sink.judge(true).is_ok());
+        assert!(sink.check_share_malformed(true).is_ok());
         sink.malformed(SourcePlace::Line(8), "no time", b"c");
-        assert!(sink.judge(false).is_ok(), "not enough seen");
-        let error = sink.judge(true).unwrap_err();
+        assert!(sink.check_share_malformed(false).is_ok(), "not enough seen");
+        let error = sink.check_share_malformed(true).unwrap_err();
         assert_eq!(error.to_string(), "2 of 101 records cannot be understood; the first at line 7: no time: a.b");
     }
 

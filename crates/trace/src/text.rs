@@ -1,4 +1,4 @@
-//! The reader of all text formats: it splits a source into whole lines and has the format judge each.
+//! The reader of all text formats: it splits a source into whole lines and has the format read each.
 
 use crate::error::{SourcePlace, TraceError};
 use crate::reader::{Reader, Stream};
@@ -11,7 +11,7 @@ const BLOCK_BYTES: usize = 256 << 10;
 /// The longest line, in bytes. A longer one cannot belong to a trace: it is malformed, and skipped.
 const LINE_MAX: usize = 64 << 10;
 
-/// The judgement of one line.
+/// What a format makes of one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextLine {
     /// A record.
@@ -24,10 +24,10 @@ pub enum TextLine {
 
 /// A text format: a line is one record, or is held back until [`TextFormat::pass_on`].
 pub trait TextFormat: Send {
-    /// Judges one line, without its line end (`\n` or `\r\n`).
+    /// Reads one line, without its line end (`\n` or `\r\n`).
     fn line(&mut self, line: &[u8], devices: &mut Devices) -> TextLine;
 
-    /// Judges whole lines: `text` is not empty and ends in `\n`; its first line is number `line_first`. Returns the
+    /// Reads whole lines: `text` is not empty and ends in `\n`; its first line is number `line_first`. Returns the
     /// number of lines. Formats whose speed matters override this.
     fn lines(&mut self, text: &[u8], line_first: u64, sink: &mut RecordSink) -> u64 {
         let mut number = line_first;
@@ -56,7 +56,7 @@ pub struct TextReader<F> {
     format: F,
     source: Stream,
     buffer: Vec<u8>,
-    /// The number of bytes in the buffer that were read and not yet judged: the beginning of a line.
+    /// The number of bytes in the buffer that the format has not had yet: the beginning of a line.
     held: usize,
     lines: u64,
     /// Whether the next bytes belong to a line that is too long, which is being dropped.
@@ -71,8 +71,8 @@ impl<F: TextFormat> TextReader<F> {
         TextReader { format, source, buffer, held: 0, lines: 0, is_in_long_line: false, is_ended: false }
     }
 
-    /// Judges the whole lines among the first `filled` bytes and keeps the rest.
-    fn judge(&mut self, filled: usize, sink: &mut RecordSink) {
+    /// Hands the whole lines among the first `filled` bytes to the format and keeps the rest.
+    fn take_lines(&mut self, filled: usize, sink: &mut RecordSink) {
         let Some(last) = self.buffer[..filled].iter().rposition(|&byte| byte == b'\n') else {
             self.held = filled;
             if filled > LINE_MAX {
@@ -127,10 +127,10 @@ impl<F: TextFormat> Reader for TextReader<F> {
             filled += 1;
         }
         if filled > 0 {
-            self.judge(filled, sink);
+            self.take_lines(filled, sink);
         }
         self.format.pass_on(self.is_ended, sink);
-        sink.judge(self.is_ended)?;
+        sink.check_share_malformed(self.is_ended)?;
         Ok(true)
     }
 }

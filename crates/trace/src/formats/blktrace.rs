@@ -250,7 +250,7 @@ impl Reader for Blktrace {
             }
         }
         sink.understood += (sink.records.len() - before) as u64;
-        sink.judge(self.is_ended)?;
+        sink.check_share_malformed(self.is_ended)?;
         Ok(true)
     }
 }

@@ -100,7 +100,7 @@ struct Iolog {
 }
 
 impl Iolog {
-    fn judge(&mut self, line: &[u8], devices: &mut Devices) -> Result<TextLine, &'static str> {
+    fn event(&mut self, line: &[u8], devices: &mut Devices) -> Result<TextLine, &'static str> {
         let mut words = words(line);
         let mut word = || words.next().unwrap_or_default();
         let arrival = match self.version.ok_or("the line of the version is missing")? {
@@ -139,7 +139,7 @@ impl TextFormat for Iolog {
         if line.trim_ascii().is_empty() {
             return TextLine::Ignored;
         }
-        self.judge(line, devices).unwrap_or_else(TextLine::Malformed)
+        self.event(line, devices).unwrap_or_else(TextLine::Malformed)
     }
 }
 

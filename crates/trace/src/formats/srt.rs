@@ -72,7 +72,7 @@ impl Reader for Srt {
             }
         }
         self.header = Some(header);
-        sink.judge(self.is_ended)?;
+        sink.check_share_malformed(self.is_ended)?;
         Ok(true)
     }
 }

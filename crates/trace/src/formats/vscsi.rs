@@ -161,7 +161,7 @@ impl Reader for Vscsi {
             }
             self.source.consume(version.record_bytes());
         }
-        sink.judge(self.is_ended)?;
+        sink.check_share_malformed(self.is_ended)?;
         Ok(true)
     }
 }

@@ -127,7 +127,7 @@ impl Reader for TableReader {
         self.batch = batch;
         let is_last =
             self.group_next == self.metadata.num_row_groups() && self.group.as_ref().is_none_or(|g| g.rows_left == 0);
-        sink.judge(is_last)?;
+        sink.check_share_malformed(is_last)?;
         Ok(true)
     }
 }
