@@ -31,18 +31,18 @@ pub(super) fn open(source: Stream) -> Box<dyn Reader> {
 }
 
 struct Spc {
-    units: Numbered,
+    asus: Numbered,
 }
 
 impl Spc {
     fn new() -> Spc {
-        Spc { units: Numbered::new("asu") }
+        Spc { asus: Numbered::new("asu") }
     }
 
     fn record(&mut self, line: &[u8], devices: &mut Devices) -> Result<Record, &'static str> {
         let mut fields = line.split(|&byte| byte == b',').map(<[u8]>::trim_ascii);
         let mut field = || fields.next().unwrap_or_default();
-        let unit = number(field()).ok_or("the ASU is no number")?;
+        let asu = number(field()).ok_or("the ASU is no number")?;
         let block = number(field()).ok_or("the LBA is no number")?;
         let size = number(field()).ok_or("the size is no number")?;
         let kind = match field() {
@@ -53,7 +53,7 @@ impl Spc {
         let arrival = time(field(), SECONDS).ok_or("the timestamp is no time")?;
         let offset = block.checked_mul(SECTOR_BYTES).ok_or("the LBA is too large")?;
         let (offset, length) = range(offset, size).ok_or("the range is too large")?;
-        let device = self.units.id(unit, devices).ok_or("too many devices")?;
+        let device = self.asus.id(asu, devices).ok_or("too many devices")?;
         Ok(Record { arrival, response: None, offset, length, device, kind })
     }
 }
