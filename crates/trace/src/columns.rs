@@ -1,10 +1,6 @@
-//! Shared by comma-separated formats: columns, plain decimal numbers, and the check of the first lines.
+//! Shared by comma-separated formats: columns, and times in seconds.
 
-use crate::record_sink::Devices;
-use crate::text::{TextFormat, TextLine};
-
-/// The number of lines by which formats are told apart.
-const LINES_JUDGED: usize = 16;
+use crate::fields::number;
 
 /// Exactly `N` comma-separated columns; `None`: there are more or fewer.
 pub(crate) fn columns<const N: usize>(line: &[u8]) -> Option<[&[u8]; N]> {
@@ -14,20 +10,6 @@ pub(crate) fn columns<const N: usize>(line: &[u8]) -> Option<[&[u8]; N]> {
         *column = rest.next()?;
     }
     rest.next().is_none().then_some(columns)
-}
-
-/// A number of decimal digits only; `None` if it is not, or exceeds `u64`.
-pub(crate) fn number(text: &[u8]) -> Option<u64> {
-    if text.is_empty() {
-        return None;
-    }
-    text.iter().try_fold(0u64, |value, byte| {
-        let digit = byte.wrapping_sub(b'0');
-        if digit > 9 {
-            return None;
-        }
-        value.checked_mul(10)?.checked_add(u64::from(digit))
-    })
 }
 
 /// Seconds with up to nine decimals, exactly, in nanoseconds; `None` if it is no such number, or exceeds `u64`.
@@ -43,25 +25,6 @@ pub(crate) fn seconds(text: &[u8]) -> Option<u64> {
     number(whole)?.checked_mul(1_000_000_000)?.checked_add(fraction)
 }
 
-/// Whether the first [`LINES_JUDGED`] lines of `head` are records of `format` or lines that it ignores, at least one a
-/// record.
-///
-/// The last line counts only if it is whole, or the only one. A format with a longer header, or one that holds records
-/// back, needs its own `looks_like`.
-pub(crate) fn are_records(mut format: impl TextFormat, head: &[u8]) -> bool {
-    let whole = head.iter().rposition(|&byte| byte == b'\n').map_or(head, |at| &head[..at]);
-    let mut devices = Devices::default();
-    let mut records = 0;
-    for line in whole.split(|&byte| byte == b'\n').take(LINES_JUDGED) {
-        match format.line(line.strip_suffix(b"\r").unwrap_or(line), &mut devices) {
-            TextLine::Record(_) => records += 1,
-            TextLine::Ignored => {}
-            TextLine::Malformed(_) => return false,
-        }
-    }
-    records > 0
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -72,14 +35,6 @@ mod tests {
         assert_eq!(columns::<3>(b"a,b"), None);
         assert_eq!(columns::<3>(b"a,b,c,"), None);
         assert_eq!(columns::<1>(b""), Some([&b""[..]]));
-    }
-
-    #[test]
-    fn numbers_are_digits_and_fit() {
-        assert_eq!(number(b"0018446744073709551615"), Some(u64::MAX));
-        for wrong in [&b"18446744073709551616"[..], b"", b"+1", b"-1", b" 1", b"1 ", b"0x1", b"1.0"] {
-            assert_eq!(number(wrong), None, "{}", wrong.escape_ascii());
-        }
     }
 
     #[test]

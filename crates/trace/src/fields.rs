@@ -1,6 +1,5 @@
-//! Fields of text formats: times, hexadecimal numbers, ranges, and devices named by number.
+//! Fields of text formats: times, numbers, ranges, and devices named by number.
 
-use crate::columns::number;
 use crate::record::DeviceId;
 use crate::record_sink::Devices;
 use scrubjay_core::units::{Bytes, Nanos, SECTOR_BYTES};
@@ -17,6 +16,20 @@ pub(crate) fn time(text: &[u8], unit: u32) -> Option<Nanos> {
     }
     let fraction = if kept.is_empty() { 0 } else { number(kept)? * 10u64.pow(unit - kept.len() as u32) };
     whole.checked_add(fraction).map(Nanos)
+}
+
+/// A number of decimal digits only; `None` if it is not, or exceeds `u64`.
+pub(crate) fn number(text: &[u8]) -> Option<u64> {
+    if text.is_empty() {
+        return None;
+    }
+    text.iter().try_fold(0u64, |value, byte| {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        value.checked_mul(10)?.checked_add(u64::from(digit))
+    })
 }
 
 /// A hexadecimal number, with or without `0x`; `None` if it is none, or exceeds `u64`.
@@ -89,6 +102,14 @@ mod tests {
         assert_eq!(time(b"7.9", 0), Some(Nanos(7)));
         for wrong in [&b""[..], b".", b"1.", b".5", b"-1", b"1e3", b"1.2.3", b"1.x", b"1.0000000000x"] {
             assert_eq!(time(wrong, 9), None, "{}", wrong.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn numbers_are_digits_and_fit() {
+        assert_eq!(number(b"0018446744073709551615"), Some(u64::MAX));
+        for wrong in [&b"18446744073709551616"[..], b"", b"+1", b"-1", b" 1", b"1 ", b"0x1", b"1.0"] {
+            assert_eq!(number(wrong), None, "{}", wrong.escape_ascii());
         }
     }
 

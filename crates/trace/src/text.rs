@@ -10,6 +10,8 @@ use std::io::Read;
 const BLOCK_BYTES: usize = 256 << 10;
 /// The longest line, in bytes. A longer one cannot belong to a trace: it is malformed, and skipped.
 const LINE_MAX: usize = 64 << 10;
+/// The number of lines by which formats are told apart.
+const LINES_JUDGED: usize = 16;
 
 /// What a format makes of one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,6 +135,25 @@ impl<F: TextFormat> Reader for TextReader<F> {
         sink.check_share_malformed(self.is_ended)?;
         Ok(true)
     }
+}
+
+/// Whether the first [`LINES_JUDGED`] lines of `head` are records of `format` or lines that it ignores, at least one a
+/// record.
+///
+/// The last line counts only if it is whole, or the only one. A format with a longer header, or one that holds records
+/// back, needs its own `looks_like`.
+pub(crate) fn are_records(mut format: impl TextFormat, head: &[u8]) -> bool {
+    let whole = head.iter().rposition(|&byte| byte == b'\n').map_or(head, |at| &head[..at]);
+    let mut devices = Devices::default();
+    let mut records = 0;
+    for line in whole.split(|&byte| byte == b'\n').take(LINES_JUDGED) {
+        match format.line(line.strip_suffix(b"\r").unwrap_or(line), &mut devices) {
+            TextLine::Record(_) => records += 1,
+            TextLine::Ignored => {}
+            TextLine::Malformed(_) => return false,
+        }
+    }
+    records > 0
 }
 
 #[cfg(test)]

@@ -4,11 +4,12 @@
 //! microseconds since 1970, no responses. Li et al., *An In-Depth Analysis of Cloud Block Storage Workloads in
 //! Large-Scale Production* (IISWC 2020); columns as in the readme of `alibaba/block-traces`.
 
-use crate::columns::{are_records, columns, number};
+use crate::columns::columns;
+use crate::fields::number;
 use crate::reader::{Reader, Stream};
 use crate::record::{DeviceId, Record, RequestKind};
 use crate::record_sink::Devices;
-use crate::text::{TextFormat, TextLine, TextReader};
+use crate::text::{TextFormat, TextLine, TextReader, are_records};
 use scrubjay_core::units::{Bytes, Nanos};
 
 /// The least time that the check of first lines accepts, in microseconds: September 2001. The traces are of 2020; the

@@ -10,12 +10,11 @@
 //! meaning of the columns is inferred from files. The first rows after a boot have times since that boot, and are
 //! malformed here.
 
-use crate::columns::{are_records, number};
-use crate::fields::{Numbered, sectors, time, words};
+use crate::fields::{Numbered, number, sectors, time, words};
 use crate::reader::{Reader, Stream};
 use crate::record::{Record, RequestKind};
 use crate::record_sink::Devices;
-use crate::text::{TextFormat, TextLine, TextReader};
+use crate::text::{TextFormat, TextLine, TextReader, are_records};
 use scrubjay_core::units::{Nanos, SECTOR_BYTES};
 
 /// A second is ten to this power nanoseconds.

@@ -12,8 +12,7 @@
 //!
 //! Source: `process_default` in blktrace's `blkparse_fmt.c`; RWBS: `blk_fill_rwbs` in Linux's `kernel/trace/blktrace.c`.
 
-use crate::columns::number;
-use crate::fields::{sectors, time, words};
+use crate::fields::{number, sectors, time, words};
 use crate::pairing::{MergeSide, Pairing};
 use crate::reader::{OutputStream, Reader, Stream, Writer};
 use crate::record::{DeviceId, Record, RequestKind};

@@ -11,12 +11,11 @@
 //! have only reads and writes. Lines of whole numbers with types 0 and 1 only are taken for MQSim's: DiskSim's times
 //! have decimals whenever a program printed them.
 
-use crate::columns::{are_records, number};
-use crate::fields::{Numbered, hex, sectors, time, words};
+use crate::fields::{Numbered, hex, number, sectors, time, words};
 use crate::reader::{Reader, Stream};
 use crate::record::{Record, RequestKind};
 use crate::record_sink::Devices;
-use crate::text::{TextFormat, TextLine, TextReader};
+use crate::text::{TextFormat, TextLine, TextReader, are_records};
 use scrubjay_core::units::Nanos;
 
 /// A millisecond is ten to this power nanoseconds.

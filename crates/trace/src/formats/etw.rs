@@ -12,12 +12,11 @@
 //! arrived ElapsedTime before its TimeStamp. (The readme does not say so; ETW works that way. The UChicago replayer's
 //! script takes TimeStamp for the arrival.)
 
-use crate::columns::{are_records, number};
-use crate::fields::{Numbered, hex, range, time};
+use crate::fields::{Numbered, hex, number, range, time};
 use crate::reader::{Reader, Stream};
 use crate::record::{Record, RequestKind};
 use crate::record_sink::Devices;
-use crate::text::{TextFormat, TextLine, TextReader};
+use crate::text::{TextFormat, TextLine, TextReader, are_records};
 
 /// The number of columns of both events; the last one, a file name, may contain commas.
 const COLUMNS: usize = 15;

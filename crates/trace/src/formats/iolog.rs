@@ -17,8 +17,7 @@
 //! Written times begin at 1 us: fio takes time stamp 0 for "none yet" (`delay_since_ttime`), and would not wait for the
 //! next request.
 
-use crate::columns::number;
-use crate::fields::{range, words};
+use crate::fields::{number, range, words};
 use crate::reader::{OutputStream, Reader, Stream, Writer};
 use crate::record::{DeviceId, Record, RequestKind};
 use crate::record_sink::Devices;

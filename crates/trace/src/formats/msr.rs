@@ -6,12 +6,13 @@
 //! Most rows take a fast path, eight bytes at a time. It rejects nothing: a row with anything unusual goes to the plain
 //! path, which alone decides what is malformed.
 
-use crate::columns::{are_records, columns, number};
+use crate::columns::columns;
 use crate::error::SourcePlace;
+use crate::fields::number;
 use crate::reader::{OutputStream, Reader, Stream, Writer};
 use crate::record::{DeviceId, Record, RequestKind};
 use crate::record_sink::{Devices, RecordSink};
-use crate::text::{TextFormat, TextLine, TextReader};
+use crate::text::{TextFormat, TextLine, TextReader, are_records};
 use crate::writing::{FormatWriter, Loss};
 use scrubjay_core::units::{Bytes, Nanos};
 use std::io;

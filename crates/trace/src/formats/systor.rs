@@ -5,11 +5,12 @@
 //! al., *Understanding Storage Traffic Characteristics on Enterprise Virtual Desktop Infrastructure* (SYSTOR 2017);
 //! columns as in the traces' readme.
 
-use crate::columns::{are_records, columns, number, seconds};
+use crate::columns::{columns, seconds};
+use crate::fields::number;
 use crate::reader::{Reader, Stream};
 use crate::record::{DeviceId, Record, RequestKind};
 use crate::record_sink::Devices;
-use crate::text::{TextFormat, TextLine, TextReader};
+use crate::text::{TextFormat, TextLine, TextReader, are_records};
 use scrubjay_core::units::{Bytes, Nanos};
 
 /// Whether the first lines are in this format.

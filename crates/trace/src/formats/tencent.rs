@@ -4,11 +4,12 @@
 //! type 0 (read) or 1 (write), no responses. Zhang et al., *OSCA: An Online-Model Based Cache Allocation Scheme in
 //! Cloud Block Storage Systems* (ATC 2020); columns as in the readme of SNIA IOTTA set 27917.
 
-use crate::columns::{are_records, columns, number};
+use crate::columns::columns;
+use crate::fields::number;
 use crate::reader::{Reader, Stream};
 use crate::record::{DeviceId, Record, RequestKind};
 use crate::record_sink::Devices;
-use crate::text::{TextFormat, TextLine, TextReader};
+use crate::text::{TextFormat, TextLine, TextReader, are_records};
 use scrubjay_core::units::{Bytes, Nanos, SECTOR_BYTES};
 
 /// The least time that the check of first lines accepts, in seconds: September 2001. Times have ten digits from then to
