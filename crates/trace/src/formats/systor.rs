@@ -5,8 +5,8 @@
 //! al., *Understanding Storage Traffic Characteristics on Enterprise Virtual Desktop Infrastructure* (SYSTOR 2017);
 //! columns as in the traces' readme.
 
-use crate::columns::{columns, seconds};
-use crate::fields::number;
+use crate::columns::columns;
+use crate::fields::{number, seconds};
 use crate::reader::{Reader, Stream};
 use crate::record::{DeviceId, Record, RequestKind};
 use crate::record_sink::Devices;
