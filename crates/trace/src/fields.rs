@@ -4,9 +4,16 @@ use crate::record::DeviceId;
 use crate::record_sink::Devices;
 use scrubjay_core::units::{Bytes, Nanos, SECTOR_BYTES};
 
+/// A second is ten to this power nanoseconds.
+pub(crate) const SECONDS: u32 = 9;
+/// A millisecond is ten to this power nanoseconds.
+pub(crate) const MILLISECONDS: u32 = 6;
+/// A microsecond is ten to this power nanoseconds.
+pub(crate) const MICROSECONDS: u32 = 3;
+
 /// A time with or without decimals, exactly; `None` if it is none, or exceeds `u64` nanoseconds. `unit` is the unit as
-/// a power of ten in nanoseconds: 9 for seconds, 6 for milliseconds. Digits below a nanosecond are cut off;
-/// [`seconds`] refuses them.
+/// a power of ten in nanoseconds, such as [`MILLISECONDS`]. Digits below a nanosecond are cut off; [`seconds`] refuses
+/// them.
 pub(crate) fn time(text: &[u8], unit: u32) -> Option<Nanos> {
     let mut parts = text.splitn(2, |&byte| byte == b'.');
     let whole = number(parts.next()?)?.checked_mul(10u64.pow(unit))?;

@@ -10,15 +10,13 @@
 //! meaning of the columns is inferred from files. The first rows after a boot have times since that boot, and are
 //! malformed here.
 
-use crate::fields::{Numbered, number, sectors, time, words};
+use crate::fields::{Numbered, SECONDS, number, sectors, time, words};
 use crate::reader::{Reader, Stream};
 use crate::record::{Record, RequestKind};
 use crate::record_sink::Devices;
 use crate::text::{TextFormat, TextLine, TextReader, are_records};
 use scrubjay_core::units::{Nanos, SECTOR_BYTES};
 
-/// A second is ten to this power nanoseconds.
-const SECONDS: u32 = 9;
 /// The least time of a valid row: September 2001.
 const TIME_MIN: Nanos = Nanos::from_secs(1_000_000_000);
 /// The bit of the flags that marks a write.

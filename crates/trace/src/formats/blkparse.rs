@@ -12,7 +12,7 @@
 //!
 //! Source: `process_default` in blktrace's `blkparse_fmt.c`; RWBS: `blk_fill_rwbs` in Linux's `kernel/trace/blktrace.c`.
 
-use crate::fields::{number, sectors, time, words};
+use crate::fields::{SECONDS, number, sectors, time, words};
 use crate::pairing::{MergeSide, Pairing};
 use crate::reader::{OutputStream, Reader, Stream, Writer};
 use crate::record::{DeviceId, Record, RequestKind};
@@ -24,8 +24,6 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io::{self, Write};
 
-/// A second is ten to this power nanoseconds.
-const SECONDS: u32 = 9;
 /// The number of lines by which the format is told from others.
 const LINES_JUDGED: usize = 16;
 /// The number of completions held back until their time, at most: readers that wait for completions stop waiting after

@@ -11,15 +11,13 @@
 //! have only reads and writes. Lines of whole numbers with types 0 and 1 only are taken for MQSim's: DiskSim's times
 //! have decimals whenever a program printed them.
 
-use crate::fields::{Numbered, hex, number, sectors, time, words};
+use crate::fields::{MILLISECONDS, Numbered, hex, number, sectors, time, words};
 use crate::reader::{Reader, Stream};
 use crate::record::{Record, RequestKind};
 use crate::record_sink::Devices;
 use crate::text::{TextFormat, TextLine, TextReader, are_records};
 use scrubjay_core::units::Nanos;
 
-/// A millisecond is ten to this power nanoseconds.
-const MILLISECONDS: u32 = 6;
 /// `DISKSIM_READ` in DiskSim's `disksim_global.h`.
 const FLAG_READ: u64 = 1;
 

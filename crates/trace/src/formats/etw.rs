@@ -12,7 +12,7 @@
 //! arrived ElapsedTime before its TimeStamp. (The readme does not say so; ETW works that way. The UChicago replayer's
 //! script takes TimeStamp for the arrival.)
 
-use crate::fields::{Numbered, hex, number, range, time};
+use crate::fields::{MICROSECONDS, Numbered, hex, number, range, time};
 use crate::reader::{Reader, Stream};
 use crate::record::{Record, RequestKind};
 use crate::record_sink::Devices;
@@ -20,8 +20,6 @@ use crate::text::{TextFormat, TextLine, TextReader, are_records};
 
 /// The number of columns of both events; the last one, a file name, may contain commas.
 const COLUMNS: usize = 15;
-/// A microsecond is ten to this power nanoseconds.
-const MICROSECONDS: u32 = 3;
 
 const HEADER_BEGIN: &[u8] = b"BeginHeader";
 const HEADER_END: &[u8] = b"EndHeader";

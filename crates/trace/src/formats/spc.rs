@@ -9,15 +9,12 @@
 //! trace began. White space around a field is allowed. Each ASU (application storage unit) is an address space of its
 //! own: a device here.
 
-use crate::fields::{Numbered, number, range, time};
+use crate::fields::{Numbered, SECONDS, number, range, time};
 use crate::reader::{Reader, Stream};
 use crate::record::{Record, RequestKind};
 use crate::record_sink::Devices;
 use crate::text::{TextFormat, TextLine, TextReader, are_records};
 use scrubjay_core::units::SECTOR_BYTES;
-
-/// A second is ten to this power nanoseconds.
-const SECONDS: u32 = 9;
 
 /// Whether the first lines are in this format.
 pub(super) fn looks_like(head: &[u8]) -> bool {
