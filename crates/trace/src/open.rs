@@ -5,8 +5,8 @@
 //! beginning of each.
 
 mod error;
+mod input_stream;
 mod join;
-mod lane;
 mod scale;
 
 use crate::compressed::{decompressed, head};
@@ -17,8 +17,8 @@ use crate::reader::{Seekable, Stream};
 use crate::record::Record;
 use crate::record_sink::{Devices, Malformed};
 use crate::sorted::WINDOW;
+use input_stream::InputStream;
 use join::Join;
-use lane::InputStream;
 use scale::TraceScale;
 use scrubjay_core::units::{Bytes, Nanos};
 use std::io::{Cursor, Read, SeekFrom};
@@ -59,7 +59,7 @@ pub struct OpenOptions {
 pub struct Trace {
     format: &'static Format,
     names: Vec<String>,
-    lanes: Inputs,
+    inputs: Inputs,
     batch: Vec<Record>,
 }
 
@@ -75,8 +75,8 @@ impl Trace {
     /// # Errors
     /// If an input fails, is not in its supposed format, or is too far out of order; the error names it.
     pub fn next_batch(&mut self) -> Result<Option<&[Record]>, InputError> {
-        let is_more = match &mut self.lanes {
-            Inputs::One(lane) => lane.next(&mut self.batch)?,
+        let is_more = match &mut self.inputs {
+            Inputs::One(input) => input.next(&mut self.batch)?,
             Inputs::Several(join) => join.next(&mut self.batch)?,
         };
         Ok(is_more.then_some(&self.batch))
@@ -89,8 +89,8 @@ impl Trace {
 
     /// The devices met so far; all of them once there are no more records.
     pub fn devices(&self) -> &Devices {
-        match &self.lanes {
-            Inputs::One(lane) => lane.devices(),
+        match &self.inputs {
+            Inputs::One(input) => input.devices(),
             Inputs::Several(join) => join.devices(),
         }
     }
@@ -98,8 +98,8 @@ impl Trace {
     /// The records that could not be understood so far. If there are several inputs, each example begins with its
     /// input's name.
     pub fn malformed(&self) -> &Malformed {
-        match &self.lanes {
-            Inputs::One(lane) => lane.malformed(),
+        match &self.inputs {
+            Inputs::One(input) => input.malformed(),
             Inputs::Several(join) => join.malformed(),
         }
     }
@@ -155,13 +155,13 @@ fn open_with(
         None if options.time_unit.is_none() && options.block.is_none() => TraceScale::default(),
         None => return Err(InputError::Units { format: format.name }),
     };
-    let mut lanes = lanes(format, opened)?;
-    lanes.iter_mut().for_each(|lane| lane.scale(scale));
-    let lanes = match lanes.len() {
-        1 => Inputs::One(Box::new(lanes.remove(0))),
-        _ => Inputs::Several(Join::new(format.clock, lanes)),
+    let mut streams = input_streams(format, opened)?;
+    streams.iter_mut().for_each(|stream| stream.scale(scale));
+    let inputs = match streams.len() {
+        1 => Inputs::One(Box::new(streams.remove(0))),
+        _ => Inputs::Several(Join::new(format.clock, streams)),
     };
-    Ok(Trace { format, names, lanes, batch: Vec::new() })
+    Ok(Trace { format, names, inputs, batch: Vec::new() })
 }
 
 /// Recognises the format of a source; returns it with the source, decompressed and at its beginning. `None`: it has no
@@ -194,7 +194,10 @@ fn sniff(
 }
 
 /// The streams of all inputs, each with a reader and a sorter.
-fn lanes(format: &'static Format, opened: Vec<(String, &Format, TraceSource)>) -> Result<Vec<InputStream>, InputError> {
+fn input_streams(
+    format: &'static Format,
+    opened: Vec<(String, &Format, TraceSource)>,
+) -> Result<Vec<InputStream>, InputError> {
     let stream = |source| match source {
         TraceSource::File(file) => Box::new(file) as Stream,
         TraceSource::Pipe(stream) => stream,

@@ -1,7 +1,7 @@
 //! Joins several inputs to one trace: merged by time, or one after another.
 
 use super::error::InputError;
-use super::lane::InputStream;
+use super::input_stream::InputStream;
 use crate::error::TraceError;
 use crate::formats::ClockOrigin;
 use crate::record::{DeviceId, Record};
@@ -30,7 +30,7 @@ struct JoinedInputs {
 
 /// An input, and the position in it.
 struct JoinedInput {
-    lane: InputStream,
+    stream: InputStream,
     /// The joint device ids by the input's own ids.
     ids: Vec<DeviceId>,
     batch: Vec<Record>,
@@ -62,16 +62,16 @@ struct Chain {
 
 impl Join {
     /// Joins inputs as their clock requires.
-    pub(super) fn new(clock: ClockOrigin, lanes: Vec<InputStream>) -> Join {
+    pub(super) fn new(clock: ClockOrigin, streams: Vec<InputStream>) -> Join {
         let order = match clock {
             // Every input counts as at zero until its first batch is read.
             ClockOrigin::Absolute => {
-                Order::Merged(Merge { heads: (0..lanes.len()).map(|index| Reverse((Nanos::ZERO, index))).collect() })
+                Order::Merged(Merge { heads: (0..streams.len()).map(|index| Reverse((Nanos::ZERO, index))).collect() })
             }
             ClockOrigin::Relative => Order::Chained(Chain { current: 0, began: Nanos::ZERO, ended: Nanos::ZERO }),
         };
-        let input = |lane| JoinedInput { lane, ids: Vec::new(), batch: Vec::new(), at: 0 };
-        let all = lanes.into_iter().map(input).collect();
+        let input = |stream| JoinedInput { stream, ids: Vec::new(), batch: Vec::new(), at: 0 };
+        let all = streams.into_iter().map(input).collect();
         Join { inputs: JoinedInputs { all, devices: Devices::default(), malformed: Malformed::default() }, order }
     }
 
@@ -149,20 +149,20 @@ impl Chain {
 impl JoinedInputs {
     /// Reads the next batch of an input and translates its device ids to the joint ones. False: there are no more.
     fn refill(&mut self, index: usize) -> Result<bool, InputError> {
-        let JoinedInput { lane, ids, batch, at } = &mut self.all[index];
-        let malformed = lane.malformed().count;
-        let is_more = lane.next(batch)?;
+        let JoinedInput { stream, ids, batch, at } = &mut self.all[index];
+        let malformed = stream.malformed().count;
+        let is_more = stream.next(batch)?;
         *at = 0;
-        for name in &lane.devices().names()[ids.len()..] {
+        for name in &stream.devices().names()[ids.len()..] {
             let Some(id) = self.devices.id(name.as_bytes()) else {
-                return Err(lane.error(TraceError::TooManyDevices(self.devices.names().len())));
+                return Err(stream.error(TraceError::TooManyDevices(self.devices.names().len())));
             };
             ids.push(id);
         }
         for record in batch {
             record.device = ids[record.device.0 as usize];
         }
-        if lane.malformed().count != malformed {
+        if stream.malformed().count != malformed {
             self.malformed = self.account();
         }
         Ok(is_more)
@@ -170,13 +170,17 @@ impl JoinedInputs {
 
     /// The malformed records of all inputs together.
     fn account(&self) -> Malformed {
-        let lanes = || self.all.iter().map(|input| &input.lane);
-        let examples = lanes().flat_map(|lane| {
-            let named = |example: &Example| format!("{}: {}", lane.name(), example.excerpt);
-            lane.malformed().examples.iter().map(move |example| Example { excerpt: named(example), ..example.clone() })
+        let streams = || self.all.iter().map(|input| &input.stream);
+        let examples = streams().flat_map(|stream| {
+            let named = |example: &Example| format!("{}: {}", stream.name(), example.excerpt);
+            stream
+                .malformed()
+                .examples
+                .iter()
+                .map(move |example| Example { excerpt: named(example), ..example.clone() })
         });
         let examples = examples.take(EXAMPLES_MAX).collect();
-        Malformed { count: lanes().map(|lane| lane.malformed().count).sum(), examples }
+        Malformed { count: streams().map(|stream| stream.malformed().count).sum(), examples }
     }
 }
 
