@@ -52,7 +52,7 @@ pub fn check_format(name: &str, data: &[u8]) {
     (format.looks_like)(&data[..data.len().min(HEAD_BYTES)]);
     let alone = match format.open {
         FormatOpener::Stream(open) => drive(&mut *open(Box::new(Cursor::new(data.clone())))),
-        FormatOpener::Parts(open) => drive(&mut *open(vec![Box::new(Cursor::new(data.clone()))])),
+        FormatOpener::Shards(open) => drive(&mut *open(vec![Box::new(Cursor::new(data.clone()))])),
         FormatOpener::Seekable(open) => match open(Box::new(Cursor::new(data.clone()))) {
             Ok(mut reader) => drive(&mut *reader),
             Err(error) => Err(error),

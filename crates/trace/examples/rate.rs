@@ -50,7 +50,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn by_reader(format: &Format, file: File) -> Result<u64, TraceError> {
     let mut reader: Box<dyn Reader> = match format.open {
         FormatOpener::Stream(open) => open(Box::new(file)),
-        FormatOpener::Parts(open) => open(vec![Box::new(file)]),
+        FormatOpener::Shards(open) => open(vec![Box::new(file)]),
         FormatOpener::Seekable(open) => open(Box::new(file))?,
     };
     let mut sink = RecordSink::default();

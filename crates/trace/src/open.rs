@@ -207,7 +207,7 @@ fn input_streams(
             .into_iter()
             .map(|(name, _, source)| InputStream::new(name, open(stream(source)), WINDOW))
             .collect()),
-        FormatOpener::Parts(open) => {
+        FormatOpener::Shards(open) => {
             let (names, streams): (Vec<String>, Vec<Stream>) =
                 opened.into_iter().map(|(name, _, source)| (name, stream(source))).unzip();
             Ok(vec![InputStream::new(names.join(", "), open(streams), WINDOW)])

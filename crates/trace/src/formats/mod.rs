@@ -37,8 +37,8 @@ pub enum ClockOrigin {
 pub enum FormatOpener {
     /// From one stream.
     Stream(fn(Stream) -> Box<dyn Reader>),
-    /// From several streams that are parts of one trace.
-    Parts(fn(Vec<Stream>) -> Box<dyn Reader>),
+    /// From several streams that are one trace together, such as one for each CPU.
+    Shards(fn(Vec<Stream>) -> Box<dyn Reader>),
     /// From a file that can be read at any place.
     Seekable(OpenSeekable),
 }
@@ -100,7 +100,7 @@ pub const FORMATS: &[Format] = &[
         about: "Linux blktrace, binary, one file for each CPU",
         clock: ClockOrigin::Relative,
         looks_like: blktrace::looks_like,
-        open: FormatOpener::Parts(blktrace::open),
+        open: FormatOpener::Shards(blktrace::open),
         writer: None,
         units: None,
     },

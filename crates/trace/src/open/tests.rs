@@ -69,7 +69,7 @@ static FORMATS: [Format; 4] = [
         "parts",
         ClockOrigin::Absolute,
         |head| head[0] == b'P',
-        FormatOpener::Parts(|all| Box::new(Counted(all.len() as u64))),
+        FormatOpener::Shards(|all| Box::new(Counted(all.len() as u64))),
     ),
     format(
         "table",
