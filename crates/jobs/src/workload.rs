@@ -198,7 +198,7 @@ impl SizeCheck {
 
     /// A note, if the format leaves the unit open and the sizes raise doubt.
     fn note(&self, format: &'static Format) -> Option<TraceNote> {
-        let is_doubted = format.units.is_some() && self.records >= DOUBTED_MIN && self.not_multiples == 0;
+        let is_doubted = format.adjustable_units.is_some() && self.records >= DOUBTED_MIN && self.not_multiples == 0;
         is_doubted.then_some(TraceNote::SizesInDoubt { format: format.name })
     }
 }
@@ -217,7 +217,7 @@ fn slow_model_note(
         load: load.name.clone(),
         traced,
         played,
-        is_unit_in_doubt: format.units.is_some(),
+        is_unit_in_doubt: format.adjustable_units.is_some(),
     })
 }
 

@@ -150,7 +150,7 @@ fn open_with(
     let Some(&(_, format, _)) = opened.first() else {
         return Err(InputError::Nothing);
     };
-    let scale = match format.units {
+    let scale = match format.adjustable_units {
         Some(units) => TraceScale::between(units, options.time_unit, options.block),
         None if options.time_unit.is_none() && options.block.is_none() => TraceScale::default(),
         None => return Err(InputError::Units { format: format.name }),

@@ -62,8 +62,10 @@ pub struct Format {
     pub open: FormatOpener,
     /// How it is written, if it can be.
     pub writer: Option<FormatWriter>,
-    /// The usual units of its numbers, if programs that write it disagree about them.
-    pub units: Option<Units>,
+    /// `None`, the usual case: its units are known. `Some`: programs that write it disagree about units, and these are
+    /// what the reader takes its numbers for; [`crate::OpenOptions::time_unit`] and [`crate::OpenOptions::block`] then
+    /// rescale the records. In both cases it is the reader that converts to nanoseconds and bytes.
+    pub adjustable_units: Option<Units>,
 }
 
 /// The units of a trace's plain numbers.
@@ -84,7 +86,7 @@ pub const FORMATS: &[Format] = &[
         looks_like: parquet::looks_like,
         open: FormatOpener::Seekable(parquet::open),
         writer: Some(parquet::WRITER),
-        units: None,
+        adjustable_units: None,
     },
     Format {
         name: "srt",
@@ -93,7 +95,7 @@ pub const FORMATS: &[Format] = &[
         looks_like: srt::looks_like,
         open: FormatOpener::Stream(srt::open),
         writer: None,
-        units: None,
+        adjustable_units: None,
     },
     Format {
         name: "blktrace",
@@ -102,7 +104,7 @@ pub const FORMATS: &[Format] = &[
         looks_like: blktrace::looks_like,
         open: FormatOpener::Shards(blktrace::open),
         writer: None,
-        units: None,
+        adjustable_units: None,
     },
     Format {
         name: "vscsi",
@@ -111,7 +113,7 @@ pub const FORMATS: &[Format] = &[
         looks_like: vscsi::looks_like,
         open: FormatOpener::Stream(vscsi::open),
         writer: None,
-        units: None,
+        adjustable_units: None,
     },
     Format {
         name: "msr",
@@ -120,7 +122,7 @@ pub const FORMATS: &[Format] = &[
         looks_like: msr::looks_like,
         open: FormatOpener::Stream(msr::open),
         writer: Some(msr::WRITER),
-        units: None,
+        adjustable_units: None,
     },
     Format {
         name: "systor",
@@ -129,7 +131,7 @@ pub const FORMATS: &[Format] = &[
         looks_like: systor::looks_like,
         open: FormatOpener::Stream(systor::open),
         writer: None,
-        units: None,
+        adjustable_units: None,
     },
     Format {
         name: "alibaba",
@@ -138,7 +140,7 @@ pub const FORMATS: &[Format] = &[
         looks_like: alibaba::looks_like,
         open: FormatOpener::Stream(alibaba::open),
         writer: None,
-        units: None,
+        adjustable_units: None,
     },
     Format {
         name: "tencent",
@@ -147,7 +149,7 @@ pub const FORMATS: &[Format] = &[
         looks_like: tencent::looks_like,
         open: FormatOpener::Stream(tencent::open),
         writer: None,
-        units: None,
+        adjustable_units: None,
     },
     Format {
         name: "blkparse",
@@ -156,7 +158,7 @@ pub const FORMATS: &[Format] = &[
         looks_like: blkparse::looks_like,
         open: FormatOpener::Stream(blkparse::open),
         writer: Some(blkparse::WRITER),
-        units: None,
+        adjustable_units: None,
     },
     Format {
         name: "iolog",
@@ -165,7 +167,7 @@ pub const FORMATS: &[Format] = &[
         looks_like: iolog::looks_like,
         open: FormatOpener::Stream(iolog::open),
         writer: Some(iolog::WRITER),
-        units: None,
+        adjustable_units: None,
     },
     Format {
         name: "etw",
@@ -174,7 +176,7 @@ pub const FORMATS: &[Format] = &[
         looks_like: etw::looks_like,
         open: FormatOpener::Stream(etw::open),
         writer: None,
-        units: None,
+        adjustable_units: None,
     },
     Format {
         name: "spc",
@@ -183,7 +185,7 @@ pub const FORMATS: &[Format] = &[
         looks_like: spc::looks_like,
         open: FormatOpener::Stream(spc::open),
         writer: None,
-        units: None,
+        adjustable_units: None,
     },
     Format {
         name: "biotracer",
@@ -192,7 +194,7 @@ pub const FORMATS: &[Format] = &[
         looks_like: biotracer::looks_like,
         open: FormatOpener::Stream(biotracer::open),
         writer: None,
-        units: None,
+        adjustable_units: None,
     },
     Format {
         name: "mqsim",
@@ -201,7 +203,7 @@ pub const FORMATS: &[Format] = &[
         looks_like: disksim::looks_like_mqsim,
         open: FormatOpener::Stream(disksim::open_mqsim),
         writer: None,
-        units: Some(Units { time: Nanos(1), block: Bytes(512) }),
+        adjustable_units: Some(Units { time: Nanos(1), block: Bytes(512) }),
     },
     Format {
         name: "disksim",
@@ -210,7 +212,7 @@ pub const FORMATS: &[Format] = &[
         looks_like: disksim::looks_like_disksim,
         open: FormatOpener::Stream(disksim::open_disksim),
         writer: None,
-        units: Some(Units { time: Nanos::from_millis(1), block: Bytes(512) }),
+        adjustable_units: Some(Units { time: Nanos::from_millis(1), block: Bytes(512) }),
     },
 ];
 

@@ -55,7 +55,7 @@ impl Reader for Counted {
 }
 
 const fn format(name: &'static str, clock: ClockOrigin, looks_like: fn(&[u8]) -> bool, open: FormatOpener) -> Format {
-    Format { name, about: "", clock, looks_like, open, writer: None, units: None }
+    Format { name, about: "", clock, looks_like, open, writer: None, adjustable_units: None }
 }
 
 fn words(source: Stream) -> Box<dyn Reader> {
