@@ -137,7 +137,7 @@ impl WalkedTrace {
     fn add(&mut self, record: &Record) {
         self.summary.add(record);
         if let Some(HeldIntervals { queue, periods, counts }) = &mut self.study {
-            periods.add(queue.request(record));
+            periods.add(queue.serve(record));
             counts.add(record.arrival);
         }
     }

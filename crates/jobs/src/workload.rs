@@ -285,7 +285,7 @@ pub fn loads_of(
         last = Some((record.device, place));
         let (_, queue, load, times) = &mut held[place];
         times[1] = record.arrival;
-        let request = queue.request(record);
+        let request = queue.serve(record);
         load.periods.add(request);
         if hold == Hold::Requests {
             load.requests.push(request);

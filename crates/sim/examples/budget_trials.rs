@@ -118,7 +118,7 @@ fn recorded(file: &str) -> Result<Periods, Box<dyn Error>> {
     let (mut queue, mut periods) = (ServiceQueue::new(ServiceSource::Model(DISK)), Periods::default());
     while trace.next_batch()?.is_some() {
         let is_wanted = |record: &&Record| device.is_none_or(|device| trace.devices().name(record.device) == device);
-        trace.records().iter().filter(is_wanted).for_each(|record| periods.add(queue.request(record)));
+        trace.records().iter().filter(is_wanted).for_each(|record| periods.add(queue.serve(record)));
     }
     Ok(periods)
 }

@@ -23,7 +23,7 @@
 //! let disk = ServiceModel { positioning: Nanos::from_millis(4), per_mib: Nanos::ZERO };
 //! let (mut queue, mut periods) = (ServiceQueue::new(ServiceSource::Model(disk)), Periods::default());
 //! while trace.next_batch().expect("it can be read").is_some() {
-//!     trace.records().iter().for_each(|record| periods.add(queue.request(record)));
+//!     trace.records().iter().for_each(|record| periods.add(queue.serve(record)));
 //! }
 //! assert_eq!(periods.requests(), 3);
 //! assert_eq!(periods.intervals(), [Nanos::from_millis(6), Nanos::from_millis(86)]);

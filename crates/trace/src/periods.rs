@@ -183,7 +183,7 @@ mod tests {
 
     fn whole(records: &[Record], service: ServiceSource) -> Periods {
         let mut queue = ServiceQueue::new(service);
-        records.iter().map(|record| queue.request(record)).collect()
+        records.iter().map(|record| queue.serve(record)).collect()
     }
 
     fn part(records: &[Record], service: ServiceSource) -> PartPeriods {

@@ -32,8 +32,8 @@ impl ServiceQueue {
         self.free
     }
 
-    /// The next record, in order of arrival, as a request with its service time.
-    pub fn request(&mut self, record: &Record) -> ForegroundRequest {
+    /// Serves the next record, in order of arrival; returns it as a request with its service time.
+    pub fn serve(&mut self, record: &Record) -> ForegroundRequest {
         let at = record.arrival;
         let start = at.max(self.free);
         let service = match (self.service, record.response) {
@@ -69,7 +69,7 @@ mod tests {
         // Served 10..30, then 30..35 (it waited), then for zero time (its completion was before that), then by the
         // model.
         let served = [(10, Some(20)), (20, Some(15)), (22, Some(3)), (50, None)]
-            .map(|(at, response)| queue.request(&record(at, response.map(Nanos))).service.0);
+            .map(|(at, response)| queue.serve(&record(at, response.map(Nanos))).service.0);
         assert_eq!((served, queue.free()), ([20, 5, 0, 7], Nanos(57)));
     }
 }

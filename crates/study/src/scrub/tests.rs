@@ -23,7 +23,7 @@ fn heavy_tailed() -> Vec<ForegroundRequest> {
 fn generated(model: &str, hours: f64) -> Vec<ForegroundRequest> {
     let model = generate::builtin(model).expect("a built-in model");
     let mut queue = ServiceQueue::new(ServiceSource::Model(DISK));
-    generate::Generator::new(&model, hours, 3).map(|record| queue.request(&record)).collect()
+    generate::Generator::new(&model, hours, 3).map(|record| queue.serve(&record)).collect()
 }
 
 fn studied(name: &str, requests: &[ForegroundRequest]) -> ScrubFindings {

@@ -202,7 +202,7 @@ impl TraceSummary {
         }
         self.requests += 1;
         self.last = self.last.max(record.arrival);
-        self.queue.request(record);
+        self.queue.serve(record);
         if let Some(response) = record.response {
             self.responses.add(response);
         }
