@@ -206,7 +206,7 @@ impl TraceSummary {
         if let Some(response) = record.response {
             self.responses.add(response);
         }
-        self.add_place(record);
+        self.add_request_facts(record);
     }
 
     fn add_idle(&mut self, idle: Nanos) {
@@ -220,7 +220,7 @@ impl TraceSummary {
         }
     }
 
-    fn add_place(&mut self, record: &Record) {
+    fn add_request_facts(&mut self, record: &Record) {
         let facts = &mut self.kinds[record.kind as usize];
         facts.requests += 1;
         facts.bytes = Bytes(facts.bytes.0.saturating_add(record.length.0));
