@@ -18,7 +18,7 @@ impl Losses {
     /// The counts of a new file, in a format that can be written.
     pub fn new(format: &Format) -> Losses {
         let writer = format.writer.expect("it is being written");
-        let counts = writer.losses.iter().map(|loss| (loss, 0)).collect();
+        let counts = writer.counted_losses.iter().map(|loss| (loss, 0)).collect();
         Losses { format: format.name, writer, counts, records: 0, is_used: Vec::new() }
     }
 
@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn every_format_that_loses_has_its_rows() {
         for (name, writer) in FORMATS.iter().filter_map(|format| Some((format.name, format.writer?))) {
-            assert_eq!(writer.losses.is_empty(), writer.loses.is_empty(), "{name}");
+            assert_eq!(writer.counted_losses.is_empty(), writer.loses_in_words.is_empty(), "{name}");
         }
     }
 

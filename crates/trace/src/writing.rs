@@ -13,9 +13,9 @@ pub struct FormatWriter {
     /// Whether the format is compressed by itself; then it is binary, too.
     pub is_compressed: bool,
     /// The parts of a trace that are lost, in words; empty if none are.
-    pub loses: &'static str,
+    pub loses_in_words: &'static str,
     /// The losses of single records, to be counted.
-    pub losses: &'static [Loss],
+    pub counted_losses: &'static [Loss],
     /// Whether a device of this name keeps it.
     pub keeps_name: fn(&str) -> bool,
 }

@@ -38,7 +38,7 @@ fn print(out: &mut impl Write, width: Option<usize>) -> io::Result<()> {
     }
     writeln!(out, "\nWhat a written trace does not hold:")?;
     let lost = |format: &Format| {
-        let loses = format.writer.as_ref()?.loses;
+        let loses = format.writer.as_ref()?.loses_in_words;
         Some([format.name, if loses.is_empty() { "nothing is lost" } else { loses }].map(str::to_owned).to_vec())
     };
     let rows: Vec<Vec<String>> = FORMATS.iter().filter_map(lost).collect();

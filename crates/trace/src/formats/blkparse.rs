@@ -37,8 +37,8 @@ pub(super) const WRITER: FormatWriter = FormatWriter {
     begin: writer,
     endings: &["blkparse", "txt"],
     is_compressed: false,
-    loses: "bytes beyond whole 512-byte sectors; ranges of flushes; which of overlapping requests in flight was completed first; names of devices other than MAJOR,MINOR",
-    losses: &[
+    loses_in_words: "bytes beyond whole 512-byte sectors; ranges of flushes; which of overlapping requests in flight was completed first; names of devices other than MAJOR,MINOR",
+    counted_losses: &[
         Loss {
             fate: "made whole 512-byte sectors",
             is_left_out: false,

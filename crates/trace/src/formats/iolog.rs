@@ -41,8 +41,8 @@ pub(super) const WRITER: FormatWriter = FormatWriter {
     begin: writer,
     endings: &["iolog", "log"],
     is_compressed: false,
-    loses: "when the trace began; responses; times below 1 us; requests of no bytes but flushes; white space in names of devices; requests above 1 GiB become several",
-    losses: &[
+    loses_in_words: "when the trace began; responses; times below 1 us; requests of no bytes but flushes; white space in names of devices; requests above 1 GiB become several",
+    counted_losses: &[
         Loss {
             fate: "left out: without bytes, and no flush",
             is_left_out: true,

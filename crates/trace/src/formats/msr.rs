@@ -34,8 +34,8 @@ pub const WRITER: FormatWriter = FormatWriter {
     begin: writer,
     endings: &["csv"],
     is_compressed: false,
-    loses: "discards and flushes; times below 100 ns; 0 stands for an unknown response; a NAME without _N gets _0",
-    losses: &[
+    loses_in_words: "discards and flushes; times below 100 ns; 0 stands for an unknown response; a NAME without _N gets _0",
+    counted_losses: &[
         Loss {
             fate: "left out: discards and flushes",
             is_left_out: true,

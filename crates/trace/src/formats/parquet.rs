@@ -36,8 +36,8 @@ pub(super) const WRITER: FormatWriter = FormatWriter {
     begin: writer,
     endings: &["parquet"],
     is_compressed: true,
-    loses: "",
-    losses: &[],
+    loses_in_words: "",
+    counted_losses: &[],
     keeps_name: |_| true,
 };
 
