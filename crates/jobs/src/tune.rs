@@ -230,10 +230,10 @@ fn refusal(load: &DeviceLoad, task: &TuneTask) -> String {
 /// # Errors
 /// All of them have fewer.
 pub fn leave_out_small(loads: &mut Vec<DeviceLoad>, least: u64) -> Result<Vec<String>, JobError> {
-    let is_small = |load: &DeviceLoad| load.periods.requests() < least;
+    let is_small = |load: &DeviceLoad| load.periods.requests_total() < least;
     let left_out: Vec<String> = loads.iter().filter(|load| is_small(load)).map(|load| load.name.clone()).collect();
     if left_out.len() == loads.len() {
-        let most = loads.iter().map(|load| load.periods.requests()).max().unwrap_or(0);
+        let most = loads.iter().map(|load| load.periods.requests_total()).max().unwrap_or(0);
         return Err(JobError::TooFewRequests { most, least });
     }
     loads.retain(|load| !is_small(load));

@@ -211,7 +211,7 @@ fn slow_model_note(
     format: &'static Format,
 ) -> Option<TraceNote> {
     let (traced, played) = (last.since(first), load.periods.span());
-    let is_behind = played.0 > traced.0.saturating_mul(2) && load.periods.requests() >= DOUBTED_MIN;
+    let is_behind = played.0 > traced.0.saturating_mul(2) && load.periods.requests_total() >= DOUBTED_MIN;
     let is_model = matches!(service, ServiceSource::Model(_));
     (is_model && is_behind).then(|| TraceNote::DiskTooSlow {
         load: load.name.clone(),
@@ -293,7 +293,7 @@ pub fn loads_of(
     })?;
     // If devices are chosen by name, the load's name still says which of several it is.
     let has_one_device = trace.devices().names().len() == 1;
-    held.sort_by_key(|(_, _, load, _)| std::cmp::Reverse(load.periods.requests()));
+    held.sort_by_key(|(_, _, load, _)| std::cmp::Reverse(load.periods.requests_total()));
     let file = trace.input_names().join(", ");
     let mut loads = Vec::with_capacity(held.len());
     for (device, _, load, times) in held {

@@ -67,7 +67,7 @@ pub fn tune_parts(
     }
     let periods = all;
     let read = started.elapsed();
-    if periods.requests() < min_requests {
+    if periods.requests_total() < min_requests {
         return Ok(None);
     }
     run(py, progress, threads, move |control| {

@@ -36,7 +36,7 @@ pub fn play(requests: &[ForegroundRequest], disk: ServiceModel, policy: Box<dyn 
         SimulatedPump::new(SimulatedDisk::new(grid.disk().count(), disk), foreground).sight(ForegroundSight::Live);
     let report = pump.until(periods.span()).run(&mut scrub).report;
     ScrubFigures {
-        requests: periods.requests(),
+        requests: periods.requests_total(),
         span: periods.span(),
         intervals: periods.intervals().len() as u64,
         idle_total: periods.idle_total(),

@@ -220,7 +220,7 @@ impl<'a> Tuner<'a> {
 
     /// What all requests together may lose, in nanoseconds.
     fn lost_max(&self, goal: Goal) -> u128 {
-        u128::from(goal.mean.0) * u128::from(self.periods.requests())
+        u128::from(goal.mean.0) * u128::from(self.periods.requests_total())
     }
 
     /// An upper bound of the bytes read with this threshold: every longer interval is filled, and one request more each.
@@ -442,7 +442,7 @@ mod tests {
         ) {
             let goal = Goal::new(Nanos(mean_us * 1000), Nanos::from_millis(max_ms)).form(GoalForm::Average);
             let sizes = [1, 5, 16, 40, 64].map(|step| Bytes::kib(64 * step));
-            let lost_max = u128::from(goal.mean.0) * u128::from(periods.requests());
+            let lost_max = u128::from(goal.mean.0) * u128::from(periods.requests_total());
             let all: Vec<Pair> = sizes
                 .iter()
                 .flat_map(|&size| thresholds().map(move |wait| (size, wait)))

@@ -25,7 +25,7 @@
 //! while trace.next_batch().expect("it can be read").is_some() {
 //!     trace.records().iter().for_each(|record| periods.add(queue.serve(record)));
 //! }
-//! assert_eq!(periods.requests(), 3);
+//! assert_eq!(periods.requests_total(), 3);
 //! assert_eq!(periods.intervals(), [Nanos::from_millis(6), Nanos::from_millis(86)]);
 //! ```
 

@@ -64,7 +64,7 @@ impl Periods {
     }
 
     /// The number of requests in each busy period, in order.
-    pub fn counts(&self) -> &[u32] {
+    pub fn requests_by_period(&self) -> &[u32] {
         &self.requests
     }
 
@@ -74,7 +74,7 @@ impl Periods {
     }
 
     /// The number of requests in all busy periods.
-    pub fn requests(&self) -> u64 {
+    pub fn requests_total(&self) -> u64 {
         self.requests_total
     }
 
@@ -209,10 +209,10 @@ mod tests {
             }
             let whole = whole(&records, service);
             prop_assert_eq!(joined.idle(), whole.idle());
-            prop_assert_eq!(joined.counts(), whole.counts());
+            prop_assert_eq!(joined.requests_by_period(), whole.requests_by_period());
             prop_assert_eq!(
-                (joined.requests(), joined.idle_total(), joined.span()),
-                (whole.requests(), whole.idle_total(), whole.span())
+                (joined.requests_total(), joined.idle_total(), joined.span()),
+                (whole.requests_total(), whole.idle_total(), whole.span())
             );
         }
     }
@@ -229,7 +229,7 @@ mod tests {
         let mut joined = Periods::default();
         joined.join(&part(0, u32::MAX - 1)).unwrap();
         joined.join(&part(5, 3)).unwrap();
-        assert_eq!((joined.counts(), joined.idle()), (&[u32::MAX, 2][..], &[Nanos::ZERO; 2][..]));
+        assert_eq!((joined.requests_by_period(), joined.idle()), (&[u32::MAX, 2][..], &[Nanos::ZERO; 2][..]));
     }
 
     #[test]
@@ -256,6 +256,6 @@ mod tests {
         // Busy 100..120; the request at 120 arrives at its very end, so there is no idle time in between.
         let found: Vec<_> = periods.iter().map(|period| (period.idle.0, period.requests)).collect();
         assert_eq!(found, [(0, 3), (9, 1)]);
-        assert_eq!((periods.requests(), periods.idle_total(), periods.span()), (4, Nanos(9), Nanos(35)));
+        assert_eq!((periods.requests_total(), periods.idle_total(), periods.span()), (4, Nanos(9), Nanos(35)));
     }
 }

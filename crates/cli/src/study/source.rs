@@ -20,7 +20,7 @@ pub fn read(traces: &Traces, disk: &DiskModelArgs, facts: &mut StudyProvenance) 
     let mut loads = workload::load(traces, disk, Hold::Requests)?;
     drop(spinner);
     let count = loads.len();
-    loads.retain(|load| load.periods.requests() >= REQUESTS_MIN);
+    loads.retain(|load| load.periods.requests_total() >= REQUESTS_MIN);
     let left_out = count - loads.len();
     if loads.is_empty() {
         let subject = if count == 1 { "the device" } else { &format!("each of {count} devices") };
@@ -31,7 +31,7 @@ pub fn read(traces: &Traces, disk: &DiskModelArgs, facts: &mut StudyProvenance) 
     let (whole_names, short_names) = (without_folders(&names, &traces.files), short_names(&names, &traces.files));
     for ((load, whole), short) in loads.iter_mut().zip(whole_names).zip(short_names) {
         let renamed = if whole == short { String::new() } else { format!(", here {short}") };
-        facts.add("trace", format!("{whole}{renamed}: {} requests", show_count(load.periods.requests())));
+        facts.add("trace", format!("{whole}{renamed}: {} requests", show_count(load.periods.requests_total())));
         load.name = short;
     }
     if left_out > 0 {

@@ -29,7 +29,7 @@ pub fn closed_form(periods: &Periods, wait: Nanos, size: Bytes, service: Nanos) 
         longer.fold((0u64, 0.0), |(count, sum), &idle| (count + 1, sum + (idle - wait).as_secs_f64()));
     let service = service.as_secs_f64().max(1e-9);
     ClosedForm {
-        slowdown_mean_seconds: count as f64 / periods.requests().max(1) as f64 * service / 2.0,
+        slowdown_mean_seconds: count as f64 / periods.requests_total().max(1) as f64 * service / 2.0,
         bytes_per_second: size.0 as f64 / service * beyond / periods.span().as_secs_f64().max(1e-9),
     }
 }

@@ -25,7 +25,7 @@ pub struct Learned {
 pub fn learner(periods: &Periods, disk: ServiceModel, policy: &mut dyn IdlePolicy) -> Learned {
     let (outcome, slowdown_so_far) = (ScrubFigures::of(periods), Nanos::ZERO);
     let mut player = Learner { disk, policy, observed: Observed::default(), last_own: None, outcome, slowdown_so_far };
-    let each = (periods.span() - periods.idle_total()).0 / periods.requests().max(1);
+    let each = (periods.span() - periods.idle_total()).0 / periods.requests_total().max(1);
     // When the disk would become idle without the scrub, and by how much later it does with it.
     let (mut undelayed_end, mut delay) = (Nanos::ZERO, Nanos::ZERO);
     for (index, period) in periods.iter().enumerate() {

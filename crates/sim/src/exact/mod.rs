@@ -81,7 +81,7 @@ impl ScrubFigures {
     /// The figures of a trace without a scrub.
     fn of(periods: &Periods) -> ScrubFigures {
         ScrubFigures {
-            requests: periods.requests(),
+            requests: periods.requests_total(),
             span: periods.span(),
             intervals: periods.intervals().len() as u64,
             idle_total: periods.idle_total(),

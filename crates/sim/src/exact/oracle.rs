@@ -47,11 +47,11 @@ impl Oracle {
     pub fn within(goal: Goal, periods: &Periods, disk: ServiceModel, size: Bytes) -> Oracle {
         let (idle, service) = (periods.idle(), disk.service(size).max(Nanos(1)));
         let mut requests = 0;
-        let earned = periods.counts().iter().map(|&count| {
+        let earned = periods.requests_by_period().iter().map(|&count| {
             requests += u64::from(count);
             let counted = match goal.form {
                 GoalForm::Strict => requests.max(Slowdown::JUDGED_FROM_REQUESTS),
-                GoalForm::Average => periods.requests(),
+                GoalForm::Average => periods.requests_total(),
             };
             u128::from(goal.mean.0) * u128::from(counted)
         });
@@ -102,7 +102,7 @@ impl LossLedger {
             }
             false => self.delay.since(undelayed),
         };
-        self.spent += u128::from(self.delay.0) * u128::from(periods.counts()[interval]);
+        self.spent += u128::from(self.delay.0) * u128::from(periods.requests_by_period()[interval]);
         self.spent
     }
 }

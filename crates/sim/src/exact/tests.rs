@@ -104,7 +104,7 @@ fn a_limit_so_far_is_kept_at_the_end_of_each_busy_period() {
     // Two requests collide with scrub requests and lose 5 ms each; a thousand follow that lose nothing.
     let arrivals_ms = [0, 100, 200].into_iter().chain((0..1000).map(|i| 205 + i));
     let periods: Periods = arrivals_ms.map(|at| ForegroundRequest { at: ms(at), service: Nanos(1000) }).collect();
-    let until: Vec<u64> = (1..=periods.counts().len() as u64).collect();
+    let until: Vec<u64> = (1..=periods.requests_by_period().len() as u64).collect();
     let played = |each: u64| {
         let limit = Limit::SoFar { each: Nanos(each), until: &until };
         waiting(&periods, ms(50), Bytes::mib(1), ms(11), limit).map(|outcome| outcome.slowdown_total)

@@ -73,14 +73,14 @@ impl Ladder {
     /// nanoseconds.
     pub fn play(&self, periods: &Periods, lost_max: u128) -> Option<ScrubFigures> {
         let mut outcome = ScrubFigures {
-            requests: periods.requests(),
+            requests: periods.requests_total(),
             span: periods.span(),
             intervals: periods.intervals().len() as u64,
             idle_total: periods.idle_total(),
             ..ScrubFigures::default()
         };
         let mut delay = Nanos::ZERO;
-        for (&idle, &count) in periods.idle().iter().zip(periods.counts()).skip(1) {
+        for (&idle, &count) in periods.idle().iter().zip(periods.requests_by_period()).skip(1) {
             if delay == Nanos::ZERO && idle <= self.wait {
                 continue;
             }

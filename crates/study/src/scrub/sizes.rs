@@ -133,7 +133,7 @@ impl Figure15 {
 
 /// The curve of one fixed size, from the largest threshold down to the first that exceeds [`SLOWDOWN_MAX`].
 fn fixed(periods: &Periods, disk: ServiceModel, size: Bytes) -> Series {
-    let limit = exact::Limit::InAll(u128::from(SLOWDOWN_MAX.0) * u128::from(periods.requests()));
+    let limit = exact::Limit::InAll(u128::from(SLOWDOWN_MAX.0) * u128::from(periods.requests_total()));
     let thresholds: Vec<Nanos> = tune::thresholds().step_by(CURVE_STEP).collect();
     let played = thresholds.iter().rev().map(|&wait| exact::waiting(periods, wait, size, disk.service(size), limit));
     let points = played.skip_while(|outcome| outcome.is_some_and(|outcome| outcome.scrub_requests == 0));
@@ -196,7 +196,7 @@ impl ThresholdSearch<'_> {
         let waits: Vec<Nanos> = tune::thresholds().collect();
         let play = |slot: usize| {
             let pattern = IdlePattern { wait: waits[slot], first, growth };
-            let lost_max = u128::from(self.goal.mean.0) * u128::from(self.periods.requests());
+            let lost_max = u128::from(self.goal.mean.0) * u128::from(self.periods.requests_total());
             let outcome = Ladder::new(&pattern, self.disk).play(self.periods, lost_max)?;
             (outcome.slowdown_max <= self.goal.max).then_some((pattern, outcome))
         };
