@@ -52,7 +52,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         black_box(exact::learner(&week, ServiceModel::ULTRASTAR_15K450, &mut Budget::new(Goal::default())));
         print!(" | budget, {} million requests {:.2} s", BUDGET_REQUESTS / 1_000_000, begin.elapsed().as_secs_f64());
         // Without the spare capacity of the vectors: those pages are never touched.
-        let held = periods.idle().len() * (size_of::<Nanos>() + size_of::<u32>());
+        let held = periods.idle_before().len() * (size_of::<Nanos>() + size_of::<u32>());
         println!(" | held {:.2}", held as f64 / requests.len() as f64);
     }
     Ok(())

@@ -58,8 +58,10 @@ impl Periods {
         self.idle.iter().zip(&self.requests).map(|(&idle, &requests)| Period { idle, requests })
     }
 
-    /// The idle interval before each busy period, in order.
-    pub fn idle(&self) -> &[Nanos] {
+    /// The idle interval before each busy period, in order: as many as [`Periods::requests_by_period`] has numbers. The
+    /// first is a zero that was never observed, because it is unknown since when the disk was idle; figures of idle
+    /// intervals are made from [`Periods::intervals`].
+    pub fn idle_before(&self) -> &[Nanos] {
         &self.idle
     }
 
@@ -68,7 +70,7 @@ impl Periods {
         &self.requests
     }
 
-    /// The idle intervals, without the zero before the first busy period.
+    /// The idle intervals between busy periods, in order: [`Periods::idle_before`] without its first zero.
     pub fn intervals(&self) -> &[Nanos] {
         self.idle.get(1..).unwrap_or_default()
     }
@@ -208,7 +210,7 @@ mod tests {
                 joined.join(&part(&records[ends[0]..ends[1]], service)).unwrap();
             }
             let whole = whole(&records, service);
-            prop_assert_eq!(joined.idle(), whole.idle());
+            prop_assert_eq!(joined.idle_before(), whole.idle_before());
             prop_assert_eq!(joined.requests_by_period(), whole.requests_by_period());
             prop_assert_eq!(
                 (joined.requests_total(), joined.idle_total(), joined.span()),
@@ -229,7 +231,7 @@ mod tests {
         let mut joined = Periods::default();
         joined.join(&part(0, u32::MAX - 1)).unwrap();
         joined.join(&part(5, 3)).unwrap();
-        assert_eq!((joined.requests_by_period(), joined.idle()), (&[u32::MAX, 2][..], &[Nanos::ZERO; 2][..]));
+        assert_eq!((joined.requests_by_period(), joined.idle_before()), (&[u32::MAX, 2][..], &[Nanos::ZERO; 2][..]));
     }
 
     #[test]

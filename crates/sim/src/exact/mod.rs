@@ -34,7 +34,7 @@ pub trait Player {
 /// An idle interval, with its future length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
-    /// Its index in [`Periods::idle`].
+    /// Its index in [`Periods::idle_before`].
     pub number: usize,
     /// Its length with the scrub.
     pub idle: Nanos,

@@ -45,7 +45,7 @@ impl Oracle {
     /// trace is at best the greatest convex curve below the earnings (a taut string): the threshold falls from stretch
     /// to stretch, each time all earnings are spent.
     pub fn within(goal: Goal, periods: &Periods, disk: ServiceModel, size: Bytes) -> Oracle {
-        let (idle, service) = (periods.idle(), disk.service(size).max(Nanos(1)));
+        let (idle, service) = (periods.idle_before(), disk.service(size).max(Nanos(1)));
         let mut requests = 0;
         let earned = periods.requests_by_period().iter().map(|&count| {
             requests += u64::from(count);
@@ -94,7 +94,7 @@ impl LossLedger {
     /// Uses the next interval if it is at least `idle_min` long, as [`super::simulate`] does; returns the loss up to
     /// the end of the busy period after it, in nanoseconds.
     fn spend(&mut self, periods: &Periods, interval: usize, idle_min: Nanos, service: Nanos) -> u128 {
-        let undelayed = periods.idle()[interval];
+        let undelayed = periods.idle_before()[interval];
         self.delay = match undelayed > self.delay && undelayed >= idle_min {
             true => {
                 let idle = undelayed - self.delay;

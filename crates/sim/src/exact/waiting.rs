@@ -39,7 +39,7 @@ impl Limit<'_> {
 
 /// Waits for `wait`, then sends requests of `size` that take `service` each. `None`: the limit was exceeded.
 pub fn waiting(periods: &Periods, wait: Nanos, size: Bytes, service: Nanos, limit: Limit) -> Option<ScrubFigures> {
-    let (idle, counts) = (periods.idle(), periods.requests_by_period());
+    let (idle, counts) = (periods.idle_before(), periods.requests_by_period());
     let each = service.0.max(1);
     let mut outcome = ScrubFigures::of(periods);
     let (mut used, mut lost, mut index) = (0, 0, 1);

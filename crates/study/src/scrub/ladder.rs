@@ -80,7 +80,7 @@ impl Ladder {
             ..ScrubFigures::default()
         };
         let mut delay = Nanos::ZERO;
-        for (&idle, &count) in periods.idle().iter().zip(periods.requests_by_period()).skip(1) {
+        for (&idle, &count) in periods.idle_before().iter().zip(periods.requests_by_period()).skip(1) {
             if delay == Nanos::ZERO && idle <= self.wait {
                 continue;
             }

@@ -197,7 +197,7 @@ struct IntervalPredictions {
 impl IntervalPredictions {
     fn by(method: Method, periods: &Periods) -> IntervalPredictions {
         let mut prediction = Prediction::new(method);
-        let mut seconds = vec![f64::NEG_INFINITY; periods.idle().len().min(1)];
+        let mut seconds = vec![f64::NEG_INFINITY; periods.idle_before().len().min(1)];
         for &idle in periods.intervals() {
             seconds.push(prediction.next().unwrap_or(f64::NEG_INFINITY));
             prediction.add(idle);
@@ -224,7 +224,7 @@ impl IntervalPredictions {
     /// The correlation of predictions with actual lengths.
     fn correlation(&self, periods: &Periods) -> f64 {
         let pairs = || {
-            let actual = periods.idle().iter().map(|idle| idle.as_secs_f64());
+            let actual = periods.idle_before().iter().map(|idle| idle.as_secs_f64());
             self.seconds.iter().copied().zip(actual).filter(|(expected, _)| expected.is_finite())
         };
         let count = pairs().count().max(1) as f64;
