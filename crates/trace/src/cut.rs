@@ -17,9 +17,12 @@ use std::io::{self, Cursor, Read, SeekFrom};
 use std::ops::Range;
 
 /// A trace is refused if a record is displaced by more records than this: the sorter gathers two windows before it
-/// sorts, and one batch.
+/// sorts, and the batch that completes them. A batch is what an input reads before it sorts (`open/input_stream.rs`):
+/// fewer than 4096 records, and those of one block of text (`text.rs`: 320 KiB, in lines of 10 bytes or more).
 pub const DISORDER_MAX: usize = 2 * WINDOW + (64 << 10);
-/// The formats whose lines mean the same in any context.
+/// The formats whose lines mean the same in any context: a line is one record or none, and names its own device and
+/// time; no header sets anything, nothing is held back for a later line. Those that are not listed are read whole.
+/// `docs/fleet.md` names them, too.
 const INDEPENDENT_LINES: [&str; 3] = ["msr", "alibaba", "tencent"];
 /// The number of bytes read to find the time at a place in the file.
 const SAMPLE_BYTES: usize = 64 << 10;

@@ -8,7 +8,8 @@ use std::io::Read;
 
 /// The number of bytes read at a time: some thousand lines.
 const BLOCK_BYTES: usize = 256 << 10;
-/// The longest line, in bytes. A longer one cannot belong to a trace: it is malformed, and skipped.
+/// More bytes than this without a line end cannot belong to a trace: all up to the next line end is dropped, and counts
+/// as one malformed record.
 const LINE_MAX: usize = 64 << 10;
 /// The number of lines by which formats are told apart.
 const LINES_JUDGED: usize = 16;

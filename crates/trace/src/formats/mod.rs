@@ -1,6 +1,7 @@
 //! The table of formats.
 //!
-//! A new format takes one file here (model: `spc.rs`), a row in [`FORMATS`], and a seed in `fuzz/seeds/NAME/`.
+//! A new format takes one file here (model: `spc.rs`; of strict comma-separated columns, `systor.rs`), a row in
+//! [`FORMATS`], and a seed in `fuzz/seeds/NAME/` (at the root of the repository; any file name, such as `sample`).
 
 mod alibaba;
 mod biotracer;
@@ -55,8 +56,10 @@ pub struct Format {
     pub about: &'static str,
     /// The origin of its times.
     pub clock: ClockOrigin,
-    /// Whether a trace that begins with these bytes (up to 64 KiB, decompressed) is in this format. Formats are tried
-    /// in the order of the table; those with an unmistakable beginning come first.
+    /// Whether a trace that begins with these bytes (up to 64 KiB, decompressed) is in this format. It must refuse the
+    /// seeds of all other formats: where two overlap, one is narrowed, as `disksim` is by `!looks_like_mqsim`. The
+    /// order of the table, in which formats are tried, decides only where no seed does: those with an unmistakable
+    /// beginning come first.
     pub looks_like: fn(&[u8]) -> bool,
     /// How it is read.
     pub open: FormatOpener,
