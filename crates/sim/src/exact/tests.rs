@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::scrub::coverage::Coverage;
 use scrubjay_core::scrub::disk_server::ForegroundRequest;
-use scrubjay_core::scrub::idle::{Adaptive, Goal, GoalForm, IntervalAdapter, RequestGrowth, Waiting};
+use scrubjay_core::scrub::idle::{Goal, GoalForm, GrowingRequests, IntervalAdapter, RequestGrowth, Waiting};
 use scrubjay_core::scrub::tour::{Grid, OrderKind};
 use scrubjay_core::scrub::{Config, Pass, Scrub};
 use scrubjay_core::units::UnixSeconds;
@@ -59,7 +59,7 @@ fn played(requests: &[ForegroundRequest], pattern: IdlePattern) -> crate::pump::
         started: Nanos::ZERO,
         today: UnixSeconds(1),
     };
-    let policy = Box::new(IntervalAdapter::new(Adaptive { pattern }));
+    let policy = Box::new(IntervalAdapter::new(GrowingRequests { pattern }));
     let mut scrub = Scrub::new(config, OrderKind::SEQUENTIAL.order(&[]), policy, Coverage::new(grid), Pass::default());
     let periods: Periods = requests.iter().copied().collect();
     let until = periods.span() - Nanos::from_secs(5);
@@ -72,7 +72,7 @@ proptest! {
     fn the_computed_figures_are_those_of_the_pump(requests in requests(), pattern in patterns()) {
         let report = played(&requests, pattern);
         let periods: Periods = requests.iter().copied().collect();
-        let outcome = simulate(&periods, DISK, &mut Adaptive { pattern });
+        let outcome = simulate(&periods, DISK, &mut GrowingRequests { pattern });
         let foreground = report.foreground;
         prop_assert_eq!(outcome.slowdown_total, u128::from(foreground.slowdown_total.0));
         prop_assert_eq!(outcome.slowdown_max, foreground.slowdown_max);

@@ -109,7 +109,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use scrubjay_core::scrub::disk_server::ForegroundRequest;
-    use scrubjay_core::scrub::idle::Adaptive;
+    use scrubjay_core::scrub::idle::GrowingRequests;
     use scrubjay_core::units::Bytes;
     use scrubjay_sim::exact::simulate;
 
@@ -141,7 +141,7 @@ mod tests {
             });
             let (periods, disk): (Periods, _) = (requests.collect(), ServiceModel::ULTRASTAR_15K450);
             let pattern = IdlePattern { wait: Nanos(wait), first: Bytes::kib(64 * step), growth };
-            let outcome = simulate(&periods, disk, &mut Adaptive { pattern });
+            let outcome = simulate(&periods, disk, &mut GrowingRequests { pattern });
             let ladder = Ladder::new(&pattern, disk);
             prop_assert_eq!(ladder.play(&periods, u128::MAX), Some(outcome));
             prop_assert_eq!(ladder.play(&periods, outcome.slowdown_total), Some(outcome));

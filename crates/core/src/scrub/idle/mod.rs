@@ -4,11 +4,11 @@
 //! below, and one row of [`POLICIES`]. A policy that decides once per idle interval is an [`IntervalPolicy`] (model:
 //! `waiting.rs`); one that decides at each request is an [`IdlePolicy`] (model: `fixed_delay.rs`).
 
-mod adaptive;
 mod back_to_back;
 mod budget;
 mod fixed_delay;
 mod followers;
+mod growing_requests;
 mod idle_class;
 mod learnt;
 mod observed;
@@ -21,11 +21,11 @@ mod slowdown;
 mod table;
 mod waiting;
 
-pub use adaptive::Adaptive;
 pub use back_to_back::BackToBack;
 pub use budget::{Budget, Goal, GoalForm};
 pub use fixed_delay::FixedDelay;
 pub use followers::Followers;
+pub use growing_requests::GrowingRequests;
 pub use idle_class::IdleClass;
 pub use learnt::{BYTES_MAX as LEARNT_BYTES_MAX, ObservationsError, Periodicity, SavedObservations};
 pub use observed::{Observed, ObservedWorkload};

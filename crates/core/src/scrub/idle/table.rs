@@ -1,7 +1,7 @@
 //! The table of idle policies: for each its name, its parameters and how it is made. A new policy is a file and a row.
 
 use super::{
-    Adaptive, BackToBack, Budget, FixedDelay, Goal, IdleClass, IdlePattern, IdlePolicy, IntervalAdapter,
+    BackToBack, Budget, FixedDelay, Goal, GrowingRequests, IdleClass, IdlePattern, IdlePolicy, IntervalAdapter,
     IntervalPolicy, Method, Parameter, ParameterValue, PolicyParameters, Predicted, RequestGrowth, Waiting,
 };
 use crate::units::{Bytes, Nanos};
@@ -97,7 +97,7 @@ pub const POLICIES: &[PolicyKind] = &[
         about: "Wait; then requests that grow by a factor",
         uses: &[Parameter::Wait, Parameter::Request, Parameter::Factor, Parameter::RequestMax],
         request: FIRST_OF_GROWING,
-        make: Make::Interval(|with| growing(with, Bytes(0))),
+        make: Make::Interval(|with| growing_by(with, Bytes(0))),
         ..STUDIED
     },
     PolicyKind {
@@ -105,7 +105,7 @@ pub const POLICIES: &[PolicyKind] = &[
         about: "Wait; then requests that grow by a factor and a fixed amount",
         uses: &[Parameter::Wait, Parameter::Request, Parameter::Factor, Parameter::Plus, Parameter::RequestMax],
         request: FIRST_OF_GROWING,
-        make: Make::Interval(|with| growing(with, with.plus)),
+        make: Make::Interval(|with| growing_by(with, with.plus)),
         ..STUDIED
     },
     PolicyKind {
@@ -114,7 +114,7 @@ pub const POLICIES: &[PolicyKind] = &[
         uses: &[Parameter::Wait, Parameter::Request, Parameter::SwapAfter, Parameter::RequestMax],
         request: FIRST_OF_GROWING,
         make: Make::Interval(|with| {
-            adaptive(with, RequestGrowth::Swap { after: with.swap_after, to: with.request_max })
+            growing_requests(with, RequestGrowth::Swap { after: with.swap_after, to: with.request_max })
         }),
         ..STUDIED
     },
@@ -162,12 +162,12 @@ fn first_size(parameters: &PolicyParameters) -> Bytes {
     parameters.request.expect("PolicyConfig::new sets it")
 }
 
-fn growing(parameters: &PolicyParameters, plus: Bytes) -> Box<dyn IntervalPolicy> {
-    adaptive(parameters, RequestGrowth::By { factor: parameters.factor, plus, max: parameters.request_max })
+fn growing_by(parameters: &PolicyParameters, plus: Bytes) -> Box<dyn IntervalPolicy> {
+    growing_requests(parameters, RequestGrowth::By { factor: parameters.factor, plus, max: parameters.request_max })
 }
 
-fn adaptive(parameters: &PolicyParameters, growth: RequestGrowth) -> Box<dyn IntervalPolicy> {
-    Box::new(Adaptive { pattern: IdlePattern { wait: parameters.wait, first: first_size(parameters), growth } })
+fn growing_requests(parameters: &PolicyParameters, growth: RequestGrowth) -> Box<dyn IntervalPolicy> {
+    Box::new(GrowingRequests { pattern: IdlePattern { wait: parameters.wait, first: first_size(parameters), growth } })
 }
 
 fn predicted(parameters: &PolicyParameters, method: Method, wait: Nanos) -> Box<dyn IntervalPolicy> {

@@ -1,4 +1,4 @@
-//! Adaptive: waits, then sends requests that grow while the disk stays idle.
+//! Growing requests: waits, then sends requests that grow while the disk stays idle (the paper's adaptive sizes).
 //!
 //! Amvrosiadis et al. (DSN'12, V-C) found that none of these beats one well-chosen size.
 
@@ -7,12 +7,12 @@ use crate::units::Bytes;
 
 /// A pattern that is the same in every idle interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Adaptive {
+pub struct GrowingRequests {
     /// The pattern of each idle interval.
     pub pattern: IdlePattern,
 }
 
-impl IntervalPolicy for Adaptive {
+impl IntervalPolicy for GrowingRequests {
     fn pattern(&self) -> IdlePattern {
         self.pattern
     }
