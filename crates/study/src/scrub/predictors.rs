@@ -3,14 +3,14 @@
 //! The size is 64 KiB throughout, the smallest, so that the only question is which intervals are used. Collisions
 //! barely depend on the size, because nearly every interval that is used ends in one.
 //!
-//! Predictions come from previous intervals, as those of [`Prediction`] always do, but from those of the trace without
+//! Predictions come from previous intervals, as those of [`Predictor`] always do, but from those of the trace without
 //! a scrub in it. Cutoffs are percentiles of all predictions, in hindsight, as in the paper. So a predictor does better
 //! here than in service.
 
 use crate::say::{duration, percent};
 use scrubjay_chart::{CurvePoint, Series, Style};
 use scrubjay_core::scrub::disk_server::ServiceModel;
-use scrubjay_core::scrub::idle::{IdlePattern, Method, Prediction, RequestGrowth};
+use scrubjay_core::scrub::idle::{IdlePattern, Method, Predictor, RequestGrowth};
 use scrubjay_core::stats::Moments;
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_sim::exact::{self, Interval, Lossless, Oracle, Player, ScrubFigures};
@@ -196,11 +196,11 @@ struct IntervalPredictions {
 
 impl IntervalPredictions {
     fn by(method: Method, periods: &Periods) -> IntervalPredictions {
-        let mut prediction = Prediction::new(method);
+        let mut predictor = Predictor::new(method);
         let mut seconds = vec![f64::NEG_INFINITY; periods.idle_before().len().min(1)];
         for &idle in periods.intervals() {
-            seconds.push(prediction.next().unwrap_or(f64::NEG_INFINITY));
-            prediction.add(idle);
+            seconds.push(predictor.next().unwrap_or(f64::NEG_INFINITY));
+            predictor.add(idle);
         }
         let mut ascending: Vec<f64> = seconds.iter().copied().filter(|seconds| seconds.is_finite()).collect();
         ascending.sort_by(f64::total_cmp);

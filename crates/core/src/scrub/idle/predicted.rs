@@ -3,7 +3,7 @@
 //! Amvrosiadis et al. (DSN'12, V-B): Auto-Regression, alone and after a wait; ACD is what they tried first.
 
 use super::pattern::{IdlePattern, IntervalPolicy, RequestGrowth};
-use super::prediction::{Method, Prediction};
+use super::predictor::{Method, Predictor};
 use crate::units::{Bytes, Nanos};
 
 /// How long a predicted interval must be.
@@ -20,7 +20,7 @@ pub enum Cutoff {
 /// nothing until a prediction is possible.
 #[derive(Clone, Debug)]
 pub struct Predicted {
-    prediction: Prediction,
+    predictor: Predictor,
     cutoff: Cutoff,
     wait: Nanos,
     size: Bytes,
@@ -33,16 +33,16 @@ impl Predicted {
     /// When a percentile is above 100 %.
     pub fn new(method: Method, cutoff: Cutoff, wait: Nanos, size: Bytes) -> Predicted {
         assert!(!matches!(cutoff, Cutoff::Percentile(10_001..)), "a percentile");
-        Predicted { prediction: Prediction::new(method), cutoff, wait, size }
+        Predicted { predictor: Predictor::new(method), cutoff, wait, size }
     }
 
     /// Is the coming interval predicted to be long enough?
     fn is_long(&self) -> bool {
         let cutoff = match self.cutoff {
             Cutoff::Length(length) => Some(length.as_secs_f64()),
-            Cutoff::Percentile(hundredths) => self.prediction.percentile(f64::from(hundredths) / 100.0),
+            Cutoff::Percentile(hundredths) => self.predictor.percentile(f64::from(hundredths) / 100.0),
         };
-        match (self.prediction.next(), cutoff) {
+        match (self.predictor.next(), cutoff) {
             (Some(next), Some(cutoff)) => next > cutoff,
             _ => false,
         }
@@ -58,7 +58,7 @@ impl IntervalPolicy for Predicted {
     }
 
     fn ended(&mut self, idle: Nanos) {
-        self.prediction.add(idle);
+        self.predictor.add(idle);
     }
 
     fn size_max(&self) -> Bytes {

@@ -1,4 +1,4 @@
-//! Prediction of the next idle interval's length from those that have ended.
+//! The predictor of the next idle interval's length from those that have ended.
 //!
 //! It is what Amvrosiadis et al. (DSN'12, V-B) tried against plain waiting.
 
@@ -26,7 +26,7 @@ const SAMPLE: usize = 2048;
 ///
 /// Memory is bounded: at most 70 KiB, whatever was added.
 #[derive(Clone, Debug)]
-pub struct Prediction {
+pub struct Predictor {
     method: RunningModel,
     intervals: u64,
     refit_at: u64,
@@ -43,16 +43,16 @@ pub enum Method {
     Acd,
 }
 
-impl Prediction {
-    /// A prediction before the first interval.
-    pub fn new(method: Method) -> Prediction {
+impl Predictor {
+    /// A predictor before the first interval.
+    pub fn new(method: Method) -> Predictor {
         let method = match method {
             Method::AutoRegressive => {
                 RunningModel::AutoRegressive { past: RunningAutocovariance::new(ORDER_MAX), model: None }
             }
             Method::Acd => RunningModel::Acd { past: VecDeque::with_capacity(WINDOW), expected: None },
         };
-        Prediction { method, intervals: 0, refit_at: INTERVALS_MIN, next: None, predictions: ThinnedSample::default() }
+        Predictor { method, intervals: 0, refit_at: INTERVALS_MIN, next: None, predictions: ThinnedSample::default() }
     }
 
     /// Adds an idle interval that has ended, and predicts the next one: O(p), or O(1) for ACD. The model is fitted
@@ -201,11 +201,11 @@ mod tests {
     #[test]
     fn nothing_is_predicted_from_few_intervals() {
         for method in METHODS {
-            let mut prediction = Prediction::new(method);
+            let mut predictor = Predictor::new(method);
             for (count, (_, idle)) in swinging(200, 1).into_iter().enumerate() {
-                assert_eq!(prediction.next().is_some(), count >= INTERVALS_MIN as usize, "{method:?} {count}");
-                assert_eq!(prediction.percentile(50.0).is_some(), prediction.next().is_some());
-                prediction.add(idle);
+                assert_eq!(predictor.next().is_some(), count >= INTERVALS_MIN as usize, "{method:?} {count}");
+                assert_eq!(predictor.percentile(50.0).is_some(), predictor.next().is_some());
+                predictor.add(idle);
             }
         }
     }
@@ -213,14 +213,14 @@ mod tests {
     #[test]
     fn both_methods_follow_a_slow_swing_better_than_the_mean_does() {
         for method in METHODS {
-            let mut prediction = Prediction::new(method);
+            let mut predictor = Predictor::new(method);
             let (mut error, mut error_of_mean) = (0.0, 0.0);
             for (mean, idle) in swinging(6_000, 2) {
-                if let Some(next) = prediction.next() {
+                if let Some(next) = predictor.next() {
                     error += (next - mean).powi(2);
                     error_of_mean += (0.1 - mean).powi(2);
                 }
-                prediction.add(idle);
+                predictor.add(idle);
             }
             assert!(error < 0.5 * error_of_mean, "{method:?}: {error} of {error_of_mean}");
         }
@@ -229,8 +229,8 @@ mod tests {
     #[test]
     fn a_prediction_is_that_of_the_model_fitted_last() {
         let intervals: Vec<f64> = swinging(40, 3).iter().map(|(_, idle)| idle.as_secs_f64()).collect();
-        let mut regressive = Prediction::new(Method::AutoRegressive);
-        let mut acd = Prediction::new(Method::Acd);
+        let mut regressive = Predictor::new(Method::AutoRegressive);
+        let mut acd = Predictor::new(Method::Acd);
         for &seconds in &intervals[..38] {
             regressive.add(Nanos::from_secs_f64(seconds));
             acd.add(Nanos::from_secs_f64(seconds));
@@ -246,13 +246,13 @@ mod tests {
     #[test]
     fn predictions_exceed_a_percentile_as_often_as_it_implies() {
         for method in METHODS {
-            let mut prediction = Prediction::new(method);
+            let mut predictor = Predictor::new(method);
             let mut above = [0u32; 4];
             let count = 10_000;
             for (_, idle) in swinging(count, 4) {
-                prediction.add(idle);
+                predictor.add(idle);
                 for (above, q) in above.iter_mut().zip([20.0, 40.0, 60.0, 80.0]) {
-                    *above += u32::from(prediction.next() > prediction.percentile(q));
+                    *above += u32::from(predictor.next() > predictor.percentile(q));
                 }
             }
             for (above, share) in above.into_iter().zip([0.8, 0.6, 0.4, 0.2]) {
@@ -265,13 +265,13 @@ mod tests {
     #[test]
     fn equal_intervals_are_predicted_and_empty_ones_too() {
         for method in METHODS {
-            let mut prediction = Prediction::new(method);
-            (0..100).for_each(|_| prediction.add(Nanos::from_millis(250)));
-            assert!((prediction.next().unwrap() - 0.25).abs() < 1e-4, "{method:?}");
+            let mut predictor = Predictor::new(method);
+            (0..100).for_each(|_| predictor.add(Nanos::from_millis(250)));
+            assert!((predictor.next().unwrap() - 0.25).abs() < 1e-4, "{method:?}");
         }
-        let mut empty = [Method::AutoRegressive, Method::Acd].map(Prediction::new);
-        empty.iter_mut().for_each(|prediction| (0..100).for_each(|_| prediction.add(Nanos::ZERO)));
-        assert_eq!(empty.map(|prediction| prediction.next()), [Some(0.0), None]);
+        let mut empty = [Method::AutoRegressive, Method::Acd].map(Predictor::new);
+        empty.iter_mut().for_each(|predictor| (0..100).for_each(|_| predictor.add(Nanos::ZERO)));
+        assert_eq!(empty.map(|predictor| predictor.next()), [Some(0.0), None]);
     }
 
     #[test]
