@@ -31,7 +31,7 @@ mod tests {
         const USED: &[Parameter] = &[Parameter::Wait, Parameter::Request];
         let time = ParameterValue::Time(Nanos(1));
         assert!(check("waiting", USED, &[(Parameter::Wait, time)]).is_ok());
-        let refused = |uses| check("p", uses, &[(Parameter::Delay, time)]).unwrap_err().0;
+        let refused = |uses| check("p", uses, &[(Parameter::Pause, time)]).unwrap_err().0;
         assert_eq!(refused(USED), "--delay has no effect with --policy p: its options are --wait and --request");
         assert_eq!(refused(&USED[..1]), "--delay has no effect with --policy p: its only option is --wait");
         assert_eq!(refused(&[]), "--delay has no effect with --policy p: it has no options");

@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn a_fixed_delay_counts_and_idleness_does_not() {
-        let setting = FixedDelay { delay: Nanos::from_millis(30), size: Bytes::mib(1) }.state();
+        let setting = FixedDelay { pause: Nanos::from_millis(30), size: Bytes::mib(1) }.state();
         let forecast =
             forecast(Bytes::mib(100), &seen(&[0.01; 50]), &setting, Nanos::from_secs(9), Nanos::ZERO).unwrap();
         assert!((forecast.likely.as_secs_f64() - 4.0).abs() < 0.01, "{forecast:?}");

@@ -3,22 +3,22 @@
 use super::{Decision, DiskView, IdlePolicy, Observed, PolicyState};
 use crate::units::{Bytes, Nanos};
 
-/// Pauses for `delay` after each request of `size` bytes (Amvrosiadis et al., DSN'12, IV-B: 0 to 256 ms).
+/// Pauses after each request of `size` bytes (Amvrosiadis et al., DSN'12, IV-B: 0 to 256 ms).
 #[derive(Clone, Copy, Debug)]
 pub struct FixedDelay {
     /// The pause from the end of one request to the start of the next.
-    pub delay: Nanos,
+    pub pause: Nanos,
     /// The size of one request.
     pub size: Bytes,
 }
 
 impl IdlePolicy for FixedDelay {
     fn decide(&self, view: &DiskView, _: &Observed) -> Decision {
-        Decision { not_before: view.own_finished.saturating_add(self.delay), size: self.size }
+        Decision { not_before: view.own_finished.saturating_add(self.pause), size: self.size }
     }
 
     fn state(&self) -> PolicyState {
-        PolicyState { pause: self.delay, ..PolicyState::back_to_back(self.size) }
+        PolicyState { pause: self.pause, ..PolicyState::back_to_back(self.size) }
     }
 
     fn size_max(&self) -> Bytes {

@@ -20,8 +20,8 @@ pub enum Parameter {
     GoalForm,
     /// The idle time before the first request.
     Wait,
-    /// The pause after each request.
-    Delay,
+    /// The pause after each request; its option is `delay`, as the paper calls it.
+    Pause,
     /// The size of a request, or of the first one if they grow.
     Request,
     /// How long a predicted interval must be.
@@ -101,8 +101,8 @@ pub struct PolicyParameters {
     pub goal: Goal,
     /// [`Parameter::Wait`].
     pub wait: Nanos,
-    /// [`Parameter::Delay`].
-    pub delay: Nanos,
+    /// [`Parameter::Pause`].
+    pub pause: Nanos,
     /// [`Parameter::Request`]; `None`: the policy's own, [`super::PolicyKind::request`].
     pub request: Option<Bytes>,
     /// [`Parameter::Cutoff`] or [`Parameter::Percentile`].
@@ -125,7 +125,7 @@ impl Default for PolicyParameters {
             goal: Goal::default(),
             wait: Nanos::from_millis(100),
             // A choice: with requests of 1 MiB it uses about half of the time of a disk of 100 MB/s.
-            delay: Nanos::from_millis(16),
+            pause: Nanos::from_millis(16),
             request: None,
             // The paper's `AR (80th)`.
             cutoff: Cutoff::Percentile(8000),
@@ -180,7 +180,7 @@ impl Parameter {
         Parameter::SlowdownP99,
         Parameter::GoalForm,
         Parameter::Wait,
-        Parameter::Delay,
+        Parameter::Pause,
         Parameter::Request,
         Parameter::Cutoff,
         Parameter::Percentile,
@@ -238,11 +238,11 @@ impl Parameter {
                 set: |with, value| with.wait = value.time(),
                 ..BASE
             },
-            Parameter::Delay => ParameterRow {
+            Parameter::Pause => ParameterRow {
                 name: "delay",
                 about: "Pause after each request",
-                get: |with| Some(ParameterValue::Time(with.delay)),
-                set: |with, value| with.delay = value.time(),
+                get: |with| Some(ParameterValue::Time(with.pause)),
+                set: |with, value| with.pause = value.time(),
                 ..BASE
             },
             Parameter::Request => ParameterRow {

@@ -72,9 +72,9 @@ pub const POLICIES: &[PolicyKind] = &[
     PolicyKind {
         name: "delay",
         about: "Pause after each request, whether the disk is in use or not",
-        uses: &[Parameter::Delay, Parameter::Request],
+        uses: &[Parameter::Pause, Parameter::Request],
         pacing: Pacing::FixedPause,
-        make: Make::EachRequest(|with| Box::new(FixedDelay { delay: with.delay, size: first_size(with) })),
+        make: Make::EachRequest(|with| Box::new(FixedDelay { pause: with.pause, size: first_size(with) })),
         ..OFFERED
     },
     PolicyKind {
