@@ -61,7 +61,7 @@ impl Settings {
         let kind = self.kind();
         let given = PolicyParameters::with(&self.parameters);
         // A volume's chunk may be larger than the policy's default.
-        let request = given.request.or(Some(kind.request.max(block)));
+        let request = given.request.or(Some(kind.request_size.max(block)));
         PolicyConfig::new(kind, PolicyParameters { request, ..given })
     }
 

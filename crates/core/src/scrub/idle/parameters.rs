@@ -103,7 +103,7 @@ pub struct PolicyParameters {
     pub wait: Nanos,
     /// [`Parameter::Pause`].
     pub pause: Nanos,
-    /// [`Parameter::Request`]; `None`: the policy's own, [`super::PolicyKind::request`].
+    /// [`Parameter::Request`]; `None`: the policy's own, [`super::PolicyKind::request_size`].
     pub request: Option<Bytes>,
     /// [`Parameter::Cutoff`] or [`Parameter::Percentile`].
     pub cutoff: Cutoff,

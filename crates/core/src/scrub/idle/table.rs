@@ -17,7 +17,7 @@ pub struct PolicyKind {
     /// The parameters that affect it, in the order of reports.
     pub uses: &'static [Parameter],
     /// The size of a request, or of the first one, if none is given.
-    pub request: Bytes,
+    pub request_size: Bytes,
     /// What its pace depends on.
     pub pacing: Pacing,
     /// Is it offered for scrubs of real disks? The others are for study only.
@@ -96,7 +96,7 @@ pub const POLICIES: &[PolicyKind] = &[
         name: "exponential",
         about: "Wait; then requests that grow by a factor",
         uses: &[Parameter::Wait, Parameter::Request, Parameter::Factor, Parameter::RequestMax],
-        request: FIRST_OF_GROWING,
+        request_size: FIRST_OF_GROWING,
         make: Make::Interval(|with| growing_by(with, Bytes(0))),
         ..STUDIED
     },
@@ -104,7 +104,7 @@ pub const POLICIES: &[PolicyKind] = &[
         name: "linear",
         about: "Wait; then requests that grow by a factor and a fixed amount",
         uses: &[Parameter::Wait, Parameter::Request, Parameter::Factor, Parameter::Plus, Parameter::RequestMax],
-        request: FIRST_OF_GROWING,
+        request_size: FIRST_OF_GROWING,
         make: Make::Interval(|with| growing_by(with, with.plus)),
         ..STUDIED
     },
@@ -112,7 +112,7 @@ pub const POLICIES: &[PolicyKind] = &[
         name: "swapping",
         about: "Wait; then small requests, and large ones after a while",
         uses: &[Parameter::Wait, Parameter::Request, Parameter::SwapAfter, Parameter::RequestMax],
-        request: FIRST_OF_GROWING,
+        request_size: FIRST_OF_GROWING,
         make: Make::Interval(|with| {
             growing_requests(with, RequestGrowth::Swap { after: with.swap_after, to: with.request_max })
         }),
@@ -149,7 +149,7 @@ const STUDIED: PolicyKind = PolicyKind {
     name: "",
     about: "",
     uses: &[],
-    request: Bytes::mib(1),
+    request_size: Bytes::mib(1),
     pacing: Pacing::IdleTime,
     is_offered: false,
     make: Make::Interval(|_| Box::new(IdleClass)),
@@ -205,7 +205,7 @@ pub struct PolicyConfig {
 impl PolicyConfig {
     /// The configuration of a policy; a request size that is not given is the policy's own.
     pub fn new(kind: &'static PolicyKind, parameters: PolicyParameters) -> PolicyConfig {
-        let request = Some(parameters.request.unwrap_or(kind.request));
+        let request = Some(parameters.request.unwrap_or(kind.request_size));
         PolicyConfig { kind, parameters: PolicyParameters { request, ..parameters } }
     }
 
