@@ -7,8 +7,8 @@ use scrubjay_sim::play::Playable;
 
 /// One row of a table.
 pub trait NamedRow: Copy + Send + Sync + 'static {
-    /// All rows that can be chosen, in the order of the help.
-    fn all() -> Vec<Self>;
+    /// The rows that can be chosen, in the order of the help; a table may have more.
+    fn choices() -> Vec<Self>;
 
     /// The row's name.
     fn name(self) -> &'static str;
@@ -22,8 +22,8 @@ pub trait NamedRow: Copy + Send + Sync + 'static {
 /// # Errors
 /// No row has this name; the text lists the names in one line.
 pub fn named<T: NamedRow>(name: &str) -> Result<T, String> {
-    T::all().into_iter().find(|row| row.name() == name).ok_or_else(|| {
-        let known: Vec<&str> = T::all().into_iter().map(T::name).collect();
+    T::choices().into_iter().find(|row| row.name() == name).ok_or_else(|| {
+        let known: Vec<&str> = T::choices().into_iter().map(T::name).collect();
         format!("`{name}` is not one of {}", known.join(", "))
     })
 }
@@ -32,7 +32,7 @@ pub fn named<T: NamedRow>(name: &str) -> Result<T, String> {
 macro_rules! named {
     ($type:ty, $all:expr) => {
         impl NamedRow for $type {
-            fn all() -> Vec<$type> {
+            fn choices() -> Vec<$type> {
                 $all
             }
 
@@ -53,9 +53,9 @@ named!(verify::VerifierKind, verify::VerifierKind::all().collect());
 named!(detector::DetectorKind, detector::DetectorKind::ALL.to_vec());
 named!(Playable, Playable::all().collect());
 
-/// The policies that are offered for real disks.
+/// Only the policies that are offered for real disks can be chosen; [`POLICIES`] has them all.
 impl NamedRow for &'static PolicyKind {
-    fn all() -> Vec<&'static PolicyKind> {
+    fn choices() -> Vec<&'static PolicyKind> {
         POLICIES.iter().filter(|kind| kind.is_offered).collect()
     }
 

@@ -95,7 +95,7 @@ pub struct PolicyChoice(Vec<(&'static str, &'static [Parameter])>);
 impl PolicyChoice {
     /// The policies that are offered for real disks.
     pub fn offered() -> PolicyChoice {
-        PolicyChoice::of(<&PolicyKind>::all().into_iter().map(|kind| (kind.name, kind.uses)))
+        PolicyChoice::of(<&PolicyKind>::choices().into_iter().map(|kind| (kind.name, kind.uses)))
     }
 
     /// A choice of these policies.

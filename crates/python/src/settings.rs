@@ -88,7 +88,7 @@ type PolicyForPython = (&'static str, &'static str, Vec<(String, String)>);
 /// All policies that can be simulated.
 pub fn policies() -> Vec<PolicyForPython> {
     let help = |parameter: &Parameter| (parameter.name().replace('-', "_"), choice().help(*parameter));
-    <Playable as NamedRow>::all()
+    Playable::choices()
         .into_iter()
         .map(|policy| (policy.name(), policy.about(), policy.uses().iter().map(help).collect()))
         .collect()

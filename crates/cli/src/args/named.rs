@@ -11,7 +11,7 @@ use std::ffi::OsStr;
 
 /// A parser of one of the names, which lists them.
 pub fn parser<T: NamedRow>() -> impl TypedValueParser<Value = T> {
-    let values = T::all().into_iter().map(|row| PossibleValue::new(row.name()).help(row.about()));
+    let values = T::choices().into_iter().map(|row| PossibleValue::new(row.name()).help(row.about()));
     PossibleValuesParser::new(values).map(|name| named(&name).expect("it is one of the possible values"))
 }
 
