@@ -1,6 +1,6 @@
 //! Plays a policy that learns as it goes on the busy periods of a trace, as the pump and the shipped scrubber would.
 //!
-//! It skips most events: a run of like scrub requests is taken as one step ([`IdlePolicy::stays`]).
+//! It skips most events: a run of like scrub requests is taken as one step ([`IdlePolicy::horizon`]).
 
 use super::ScrubFigures;
 use scrubjay_core::scrub::disk_server::ServiceModel;
@@ -62,30 +62,30 @@ impl Learner<'_> {
             };
             let access = if own_size.is_some() { AccessPattern::Sequential } else { AccessPattern::Random };
             let view = DiskView { now, outstanding: 0, idle_since: from, own_finished, own_service, own_size, access };
-            let turn = self.policy.decide(&view, &self.observed);
-            if turn.not_before > now {
-                now = turn.not_before;
+            let decision = self.policy.decide(&view, &self.observed);
+            if decision.not_before > now {
+                now = decision.not_before;
                 continue;
             }
-            let service = self.disk.service(turn.size).max(Nanos(1));
-            let DecisionHorizon { until: last, requests } = self.policy.horizon(turn, &view, &self.observed);
+            let service = self.disk.service(decision.size).max(Nanos(1));
+            let DecisionHorizon { until: last, requests } = self.policy.horizon(decision, &view, &self.observed);
             let starts = |end: Nanos| end.since(now).0.div_ceil(service.0).max(1);
             let count = requests.min(starts(last)).min(starts(until));
             // The request that the arrival collides with completes alone, because the arrival is reported before it.
             let end = now + Nanos(service.0 * count);
             let collided = u64::from(end > until);
             self.outcome.scrub_requests += count;
-            self.outcome.scrub_bytes += turn.size.0 * count;
+            self.outcome.scrub_bytes += decision.size.0 * count;
             self.outcome.used += end.min(until) - now;
             if count > collided {
-                self.completed(turn.size, view.access, service, now, count - collided);
+                self.completed(decision.size, view.access, service, now, count - collided);
             }
             if collided > 0 {
                 self.outcome.collisions += 1;
                 self.arrived(from, until);
                 let access = if count > 1 { AccessPattern::Sequential } else { view.access };
                 self.observed.slowdown.add(end - until);
-                self.completed(turn.size, access, service, end - service, 1);
+                self.completed(decision.size, access, service, end - service, 1);
                 return end - until;
             }
             now = end;
