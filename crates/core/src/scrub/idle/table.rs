@@ -59,101 +59,94 @@ pub const POLICIES: &[PolicyKind] = &[
         name: "budget",
         about: "Tune wait, size and pace to the slowdown goals",
         uses: &[Parameter::Slowdown, Parameter::SlowdownMax, Parameter::SlowdownP99, Parameter::GoalForm],
-        make: Make::EachRequest(|with| Box::new(Budget::new(with.goal))),
-        ..OFFERED
+        ..offered(Make::EachRequest(|with| Box::new(Budget::new(with.goal))))
     },
     PolicyKind {
         name: "waiting",
         about: "Wait for idleness, then read until a request comes",
         uses: &[Parameter::Wait, Parameter::Request],
-        make: Make::Interval(|with| Box::new(Waiting { wait: with.wait, size: first_size(with) })),
-        ..OFFERED
+        ..offered(Make::Interval(|with| Box::new(Waiting { wait: with.wait, size: first_size(with) })))
     },
     PolicyKind {
         name: "delay",
         about: "Pause after each request, whether the disk is in use or not",
         uses: &[Parameter::Pause, Parameter::Request],
         pacing: Pacing::FixedPause,
-        make: Make::EachRequest(|with| Box::new(FixedDelay { pause: with.pause, size: first_size(with) })),
-        ..OFFERED
+        ..offered(Make::EachRequest(|with| Box::new(FixedDelay { pause: with.pause, size: first_size(with) })))
     },
     PolicyKind {
         name: "none",
         about: "Full speed, whether the disk is in use or not",
         uses: &[Parameter::Request],
         pacing: Pacing::Unthrottled,
-        make: Make::EachRequest(|with| Box::new(BackToBack { size: first_size(with) })),
-        ..OFFERED
+        ..offered(Make::EachRequest(|with| Box::new(BackToBack { size: first_size(with) })))
     },
     PolicyKind {
         name: "idle-class",
         about: "What Linux's CFQ did: 10 ms, 64 KiB",
         uses: &[],
-        make: Make::Interval(|_| Box::new(IdleClass)),
-        ..STUDIED
+        ..studied(Make::Interval(|_| Box::new(IdleClass)))
     },
     PolicyKind {
         name: "exponential",
         about: "Wait; then requests that grow by a factor",
         uses: &[Parameter::Wait, Parameter::Request, Parameter::Factor, Parameter::RequestMax],
         request_size: FIRST_OF_GROWING,
-        make: Make::Interval(|with| growing_by(with, Bytes(0))),
-        ..STUDIED
+        ..studied(Make::Interval(|with| growing_by(with, Bytes(0))))
     },
     PolicyKind {
         name: "linear",
         about: "Wait; then requests that grow by a factor and a fixed amount",
         uses: &[Parameter::Wait, Parameter::Request, Parameter::Factor, Parameter::Plus, Parameter::RequestMax],
         request_size: FIRST_OF_GROWING,
-        make: Make::Interval(|with| growing_by(with, with.plus)),
-        ..STUDIED
+        ..studied(Make::Interval(|with| growing_by(with, with.plus)))
     },
     PolicyKind {
         name: "swapping",
         about: "Wait; then small requests, and large ones after a while",
         uses: &[Parameter::Wait, Parameter::Request, Parameter::SwapAfter, Parameter::RequestMax],
         request_size: FIRST_OF_GROWING,
-        make: Make::Interval(|with| {
+        ..studied(Make::Interval(|with| {
             growing_requests(with, RequestGrowth::Swap { after: with.swap_after, to: with.request_max })
-        }),
-        ..STUDIED
+        }))
     },
     PolicyKind {
         name: "ar",
         about: "Predict each idle interval by auto-regression; use the long ones at once",
         uses: &[Parameter::Cutoff, Parameter::Percentile, Parameter::Request],
-        make: Make::Interval(|with| predicted(with, Method::AutoRegressive, Nanos::ZERO)),
-        ..STUDIED
+        ..studied(Make::Interval(|with| predicted(with, Method::AutoRegressive, Nanos::ZERO)))
     },
     PolicyKind {
         name: "ar-waiting",
         about: "Predict as `ar` does, after a wait",
         uses: &[Parameter::Wait, Parameter::Cutoff, Parameter::Percentile, Parameter::Request],
-        make: Make::Interval(|with| predicted(with, Method::AutoRegressive, with.wait)),
-        ..STUDIED
+        ..studied(Make::Interval(|with| predicted(with, Method::AutoRegressive, with.wait)))
     },
     PolicyKind {
         name: "acd",
         about: "Predict by an autoregressive conditional duration model",
         uses: &[Parameter::Cutoff, Parameter::Percentile, Parameter::Request],
-        make: Make::Interval(|with| predicted(with, Method::Acd, Nanos::ZERO)),
-        ..STUDIED
+        ..studied(Make::Interval(|with| predicted(with, Method::Acd, Nanos::ZERO)))
     },
 ];
 
-/// The defaults of a row for real disks.
-const OFFERED: PolicyKind = PolicyKind { is_offered: true, ..STUDIED };
+/// The rest of a row for real disks: what is made, and the defaults.
+const fn offered(make: Make) -> PolicyKind {
+    PolicyKind { is_offered: true, ..studied(make) }
+}
 
-/// The defaults of a row.
-const STUDIED: PolicyKind = PolicyKind {
-    name: "",
-    about: "",
-    uses: &[],
-    request_size: Bytes::mib(1),
-    pacing: Pacing::IdleTime,
-    is_offered: false,
-    make: Make::Interval(|_| Box::new(IdleClass)),
-};
+/// The rest of a row for study only: what is made, and the defaults.
+const fn studied(make: Make) -> PolicyKind {
+    PolicyKind {
+        name: "",
+        about: "",
+        uses: &[],
+        request_size: Bytes::mib(1),
+        pacing: Pacing::IdleTime,
+        is_offered: false,
+        make,
+    }
+}
 
 /// Requests that grow begin with the size of the idle class (Amvrosiadis et al., DSN'12, V-C).
 const FIRST_OF_GROWING: Bytes = Bytes::kib(64);
