@@ -1,8 +1,14 @@
 //! Idle policies: when may the next scrub request start, and how large may it be?
 //!
 //! The scrubber observes ([`Observed`]); a policy only decides. A new policy is one file here, its `mod` and `use`
-//! below, and one row of [`POLICIES`]. A policy that decides once per idle interval is an [`IntervalPolicy`] (model:
-//! `waiting.rs`); one that decides at each request is an [`IdlePolicy`] (model: `fixed_delay.rs`).
+//! below, and in `table.rs` its name in `use super` and one row of [`POLICIES`]. A policy that decides once per idle
+//! interval is an [`IntervalPolicy`] (model: `waiting.rs`); one that decides at each request is an [`IdlePolicy`]
+//! (model: `fixed_delay.rs`).
+//!
+//! - Policies: `back_to_back`, `budget`, `fixed_delay`, `growing_requests`, `idle_class`, `predicted`, `waiting`.
+//! - What they decide by: `observed` with its parts `followers`, `service` and `slowdown`; `learnt`, the observations
+//!   of earlier runs; `predictor`, for `predicted`.
+//! - Their form: `pattern` (all that happens in one idle interval), `parameters` (their settings), `table`.
 
 mod back_to_back;
 mod budget;
@@ -55,9 +61,10 @@ pub struct DiskView {
     pub idle_since: Nanos,
     /// The time at which the last scrub request ended; zero before the first.
     pub own_finished: Nanos,
-    /// The service time of the last scrub request.
+    /// The service time of the last scrub request, of whichever idle interval; zero before the first.
     pub own_service: Nanos,
-    /// The size of the last scrub request of this idle interval; `None` before the first.
+    /// The size decided for the last scrub request, if it began in this idle interval; `None`: the next one is the first
+    /// of the interval. Meaningless while foreground requests are outstanding, as `idle_since` is.
     pub own_size: Option<Bytes>,
     /// Whether the next scrub request has to be positioned for.
     pub access: AccessPattern,
@@ -108,18 +115,21 @@ pub enum WaitReason {
     TooSlow,
 }
 
-/// The current settings of a policy, for the report and the forecast.
+/// The current settings of a policy. The report and the forecast show and use them all; what the scrubber does depends
+/// on `in_idle_only` alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PolicyState {
     /// How long the disk must have been idle before the first scrub request of an idle interval.
     pub wait: Nanos,
     /// The size of one request.
     pub size: Bytes,
-    /// The share of the time, once the wait is over, in which a request is at the disk: 0..=1.
+    /// The share of the idle time beyond the wait in which requests follow each other, 0..=1. Pauses between them count
+    /// as such time: the forecast takes `pause` off besides.
     pub duty: f64,
     /// The time from the end of one request to the start of the next.
     pub pause: Nanos,
-    /// Are requests sent in idle intervals only?
+    /// Are requests sent in idle intervals only? True if and only if the policy's row says [`Pacing::IdleTime`] (a test
+    /// compares them). Only then does the scrubber look for arrivals before the policy wants to send.
     pub in_idle_only: bool,
     /// Is this still the cautious beginning, before enough of the workload has been seen?
     pub cautious: bool,
@@ -128,7 +138,7 @@ pub struct PolicyState {
 }
 
 impl PolicyState {
-    /// Requests of `size`, back to back.
+    /// Requests of `size`, back to back, whether the disk is in use or not (`in_idle_only` is false).
     const fn back_to_back(size: Bytes) -> PolicyState {
         let (wait, pause) = (Nanos::ZERO, Nanos::ZERO);
         PolicyState { wait, size, duty: 1.0, pause, in_idle_only: false, cautious: false, for_max: 0.0 }
@@ -146,19 +156,23 @@ impl PolicyState {
 /// - [`Decision::size`] is rounded down to whole blocks of the disk, and up to one. It never exceeds
 ///   [`IdlePolicy::size_max`]: buffers have that size.
 /// - [`IdlePolicy::learn`] is called after every event. Expensive work should be done there only now and then.
-/// - `Debug` shows every parameter: a test compares it with the `uses` of the policy's row.
+/// - `Debug` shows every parameter: a test compares it with the `uses` of the policy's row. (That holds for an
+///   [`IntervalPolicy`], too.)
 pub trait IdlePolicy: fmt::Debug + Send {
     /// May a request start now? Pure: the same view and the same observations give the same decision.
     fn decide(&self, view: &DiskView, seen: &Observed) -> Decision;
 
     /// `decision` lets a request start now. For how long will the policy decide the same, if each request is sent
-    /// when the one before has ended, and no foreground request arrives?
+    /// when the one before has ended, and no foreground request arrives? The default is always right, only slow; it
+    /// matters for policies of [`Pacing::IdleTime`] in the simulator's `exact::learner`.
     fn horizon(&self, decision: Decision, view: &DiskView, seen: &Observed) -> DecisionHorizon {
         let _ = (decision, view, seen);
         DecisionHorizon { until: Nanos::MAX, requests: 1 }
     }
 
-    /// Why [`IdlePolicy::decide`] does not let a request start now.
+    /// Why [`IdlePolicy::decide`] does not let a request start now. The default answers from [`IdlePolicy::state`]: the
+    /// pause, of a policy that sends whatever the foreground does; else a foreground request at the disk, or the wait.
+    /// A policy that has other reasons overrides it.
     fn waits_for(&self, view: &DiskView, seen: &Observed) -> WaitReason {
         let _ = seen;
         let PolicyState { wait, pause, in_idle_only, .. } = self.state();

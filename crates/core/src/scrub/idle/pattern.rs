@@ -82,7 +82,7 @@ impl IdlePattern {
 ///
 /// For authors of policies: [`IntervalPolicy::pattern`] is called once an interval by the exact simulator, and at every
 /// decision by [`IntervalAdapter`], which plays it request by request; between two calls of [`IntervalPolicy::ended`]
-/// it must return the same.
+/// it must return the same. `Debug` shows every parameter: a test compares it with the `uses` of the policy's row.
 pub trait IntervalPolicy: fmt::Debug + Send {
     /// The pattern for the idle interval that begins now. Pure.
     fn pattern(&self) -> IdlePattern;

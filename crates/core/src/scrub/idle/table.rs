@@ -1,4 +1,5 @@
-//! The table of idle policies: for each its name, its parameters and how it is made. A new policy is a file and a row.
+//! The table of idle policies: for each its name, its parameters and how it is made. A new policy is a file and a row,
+//! and its type's name in `use super` here.
 
 use super::{
     BackToBack, Budget, FixedDelay, Goal, GrowingRequests, IdleClass, IdlePattern, IdlePolicy, IntervalAdapter,
@@ -224,7 +225,8 @@ impl PolicyConfig {
         &self.parameters
     }
 
-    /// A new policy of this kind.
+    /// A new policy of this kind, in the form in which it decides. The simulators compute whole idle intervals of an
+    /// interval policy at once; the scrubber takes [`PolicyConfig::policy`].
     ///
     /// # Panics
     /// When a percentile is above 100 %.
@@ -235,7 +237,8 @@ impl PolicyConfig {
         }
     }
 
-    /// A new policy of this kind that decides at every request.
+    /// A new policy of this kind, as the scrubber plays it: one that decides when an idle interval begins is asked at
+    /// every request, through an [`IntervalAdapter`].
     ///
     /// # Panics
     /// When a percentile is above 100 %.
@@ -259,7 +262,8 @@ impl PolicyConfig {
         }
     }
 
-    /// The parameters that the policy uses, by name; for a policy without parameters, its fixed wait and request size.
+    /// The parameters that the policy uses, by name; for an interval policy without parameters, its fixed wait and
+    /// request size. Empty for one without parameters that decides at every request: there is none yet.
     pub fn named_values(&self) -> Vec<(&'static str, ParameterValue)> {
         if let ([], MadePolicy::Interval(policy)) = (self.kind.uses, self.make()) {
             let IdlePattern { wait, first, .. } = policy.pattern();
@@ -303,6 +307,15 @@ mod tests {
                 let is_used = made(changed) != made(usual.parameters);
                 assert_eq!(is_used, kind.uses.contains(&parameter), "{kind:?} and {parameter:?}");
             }
+        }
+    }
+
+    /// The scrubber looks for arrivals by `in_idle_only`; the simulators, and the choice of a detector, go by the pacing.
+    #[test]
+    fn policies_whose_pace_depends_on_idle_time_say_that_they_send_in_it_only() {
+        for kind in POLICIES {
+            let policy = PolicyConfig::new(kind, PolicyParameters::default()).policy();
+            assert_eq!(policy.state().in_idle_only, kind.pacing == Pacing::IdleTime, "{kind:?}");
         }
     }
 
