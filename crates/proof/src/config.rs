@@ -256,7 +256,7 @@ fn layout(rng: &mut Rng) -> Layout {
     };
     loop {
         let shape = Shape { data: 1 + rng.below(6) as usize, parity: rng.below(4) as usize };
-        let disks = pick(rng, &[shape.slots(), 2, 3, 4, 6]);
+        let disks = pick(rng, &[shape.width(), 2, 3, 4, 6]);
         if let Ok(layout) = Layout::new(kind, shape, disks) {
             return layout;
         }

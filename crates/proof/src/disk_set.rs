@@ -388,7 +388,7 @@ impl DiskSet {
     /// The rows of a stripe, by position.
     pub fn places(&self, stripe: u64) -> impl Iterator<Item = Row> {
         let layout = self.geometry.layout;
-        (0..layout.shape().slots()).map(move |slot| layout.place(stripe, slot)).map(|place| (place.disk, place.row))
+        (0..layout.shape().width()).map(move |slot| layout.place(stripe, slot)).map(|place| (place.disk, place.row))
     }
 
     fn is_corrupt(&self, (disk, row): Row) -> bool {

@@ -118,7 +118,7 @@ impl FaultBudget {
         // Even over the budget the array must remain startable.
         let layout = &self.geometry.layout;
         let is_missing = |stripe: u64, slot: &usize| lacking[layout.place(stripe, *slot).disk];
-        let missing = |stripe: u64| (0..layout.shape().slots()).filter(|slot| is_missing(stripe, slot)).count();
+        let missing = |stripe: u64| (0..layout.shape().width()).filter(|slot| is_missing(stripe, slot)).count();
         if (0..layout.period()).any(|stripe| missing(stripe) > layout.shape().parity) {
             return false;
         }
@@ -142,7 +142,7 @@ impl FaultBudget {
     fn bears(&self, disks: &[MemberDisk], stripe: u64, damages: &[(Row, DamageKind)], lacking: &[bool]) -> bool {
         let shape = self.geometry.layout.shape();
         let (mut silent, mut failed, mut is_stale) = (0, 0, false);
-        for slot in 0..shape.slots() {
+        for slot in 0..shape.width() {
             let place = self.geometry.layout.place(stripe, slot);
             let (row, disk) = ((place.disk, place.row), &disks[place.disk]);
             let struck = damages.iter().filter(|&&(struck, _)| struck == row).map(|&(_, damage)| damage);
@@ -178,7 +178,7 @@ impl FaultBudget {
     pub fn note(&mut self, now: Nanos, disks: &[MemberDisk], damages: &[(Row, DamageKind)]) {
         let has_buddies = self.geometry.scheme.has_buddies();
         for &(row, damage) in damages.iter().filter(|&&(_, damage)| damage != DamageKind::Failed) {
-            let slot = self.geometry.layout.slot_at(row.0, row.1).map(|(_, slot)| slot);
+            let slot = self.geometry.layout.chunk_at(row.0, row.1).map(|(_, slot)| slot);
             let is_parity = slot.is_some_and(|slot| slot >= self.geometry.layout.shape().data);
             if damage == DamageKind::Stale {
                 self.stale.insert(row);
@@ -193,7 +193,7 @@ impl FaultBudget {
     /// Notes a write of a whole row. It rights a data row, which is compared with the lists before it is changed, and a
     /// parity that was not read since it became stale, because that one was computed from the data.
     pub fn note_write(&mut self, row: Row) {
-        let slot = self.geometry.layout.slot_at(row.0, row.1).map(|(_, slot)| slot);
+        let slot = self.geometry.layout.chunk_at(row.0, row.1).map(|(_, slot)| slot);
         let is_data = slot.is_some_and(|slot| slot < self.geometry.layout.shape().data);
         if self.old_versions.remove(&row) {
             self.recounted.extend(self.stripe(row));
@@ -229,7 +229,7 @@ impl FaultBudget {
     /// Notes a read of this row, which returned what it should (`is_right`) or another place's bytes.
     pub fn note_read(&mut self, row: Row, is_right: bool) {
         self.handed_on.entry(row).and_modify(|(_, was_read)| *was_read = true);
-        let Some((stripe, slot)) = self.geometry.layout.slot_at(row.0, row.1) else { return };
+        let Some((stripe, slot)) = self.geometry.layout.chunk_at(row.0, row.1) else { return };
         match is_right {
             true if self.misread.get(&stripe) == Some(&slot) => drop(self.misread.remove(&stripe)),
             true => {}
@@ -300,7 +300,7 @@ impl FaultBudget {
     /// Is anything wrong in this stripe?
     fn is_damaged(&self, disks: &[MemberDisk], stripe: u64) -> bool {
         let (len, layout) = (self.geometry.row_bytes(), &self.geometry.layout);
-        (0..layout.shape().slots()).any(|slot| {
+        (0..layout.shape().width()).any(|slot| {
             let place = layout.place(stripe, slot);
             let (disk, offset) = (&disks[place.disk], self.geometry.chunk_offset(RowIndex(place.row)));
             let row = (place.disk, place.row);
@@ -311,7 +311,7 @@ impl FaultBudget {
 
     /// The stripe of a row, if it has one.
     pub fn stripe(&self, (disk, row): Row) -> Option<u64> {
-        let (stripe, _) = self.geometry.layout.slot_at(disk, row)?;
+        let (stripe, _) = self.geometry.layout.chunk_at(disk, row)?;
         (row < self.geometry.rows && stripe < self.geometry.stripes).then_some(stripe)
     }
 }

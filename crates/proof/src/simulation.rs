@@ -229,13 +229,13 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         let array = superblocks[0].array.id();
         let mut appendix = vec![0; (geometry.row_bytes() - geometry.chunk_bytes) as usize];
         let (data, stripes) = (geometry.layout.shape().data, 0..geometry.stripes);
-        for (role, (disk, row)) in stripes.flat_map(|stripe| self.disk_set.places(stripe).take(data).enumerate()) {
+        for (position, (disk, row)) in stripes.flat_map(|stripe| self.disk_set.places(stripe).take(data).enumerate()) {
             let at = geometry.chunk_offset(RowIndex(row)) + geometry.chunk_bytes;
             if self.disk_set.disks[disk].read(at.get(), &mut appendix).is_err() {
                 continue;
             }
-            let (member, row, role) = (MemberIndex(disk), RowIndex(row), StripePosition(role));
-            let tag = tag::open_data(&appendix, RowIdentity { array, member, row, role }, None);
+            let (member, row, position) = (MemberIndex(disk), RowIndex(row), StripePosition(position));
+            let tag = tag::open_data(&appendix, RowIdentity { array, member, row, position }, None);
             let is_reserved = tag.status != RowStatus::Sound || tag.entry.version.number() < mark;
             assert!(is_reserved, "row {row} of disk {disk} is {:?}, and the mark is {mark}", tag.entry.version);
         }
@@ -259,7 +259,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
     fn give_up(&mut self, rows: &[Row]) {
         let geometry = self.setting.geometry;
         for &(disk, row) in rows {
-            let Some((stripe, slot)) = geometry.layout.slot_at(disk, row) else { continue };
+            let Some((stripe, slot)) = geometry.layout.chunk_at(disk, row) else { continue };
             if slot < geometry.layout.shape().data && stripe < geometry.stripes {
                 let start = stripe * geometry.stripe_bytes() + slot as u64 * geometry.chunk_bytes;
                 self.trace.log(self.now, || format!("bytes {start}+{} may be anything", geometry.chunk_bytes));
@@ -492,7 +492,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         self.accept_undecidable();
         while let Some(record) = self.subject.poll_finding() {
             self.trace.log(self.now, || format!("    {record:?}"));
-            self.records += u64::from(record.end != Resolution::Lost);
+            self.records += u64::from(record.resolution != Resolution::Lost);
             self.judge(record);
         }
         let health = self.subject.health();
@@ -530,12 +530,12 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         };
         let place = self.setting.geometry.row_at(record.offset).expect("a row's record names its place");
         let row = (record.member.get(), place.get());
-        if let (FindingPlace::Row { position, .. }, Resolution::Lost) = (record.place, record.end)
+        if let (FindingPlace::Row { position, .. }, Resolution::Lost) = (record.place, record.resolution)
             && self.setting.geometry.layout.shape().is_data(position)
         {
             self.lost.insert((stripe, position.get()));
         }
-        if record.end == Resolution::Repaired {
+        if record.resolution == Resolution::Repaired {
             self.disk_set.fault_budget.note_repair(row);
             let is_known = !self.disk_set.fault_budget.lacking[row.0] && !self.disk_set.unseen.contains(&row);
             assert!(
@@ -545,13 +545,13 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         }
         // A new disk's row for a lost chunk proves nothing, and is wrong when a member returns that can prove the chunk.
         let was_lost = self.lost.range((stripe, 0)..(stripe + 1, 0)).next().is_some();
-        if record.end == Resolution::Lost || was_lost || self.disk_set.fault_budget.is_doubtful(stripe) {
+        if record.resolution == Resolution::Lost || was_lost || self.disk_set.fault_budget.is_doubtful(stripe) {
             return;
         }
         let planted = self.disk_set.planted.get(&row).map_or(&[][..], Vec::as_slice);
         // Rows that do not prove themselves look stale, whatever happened to them.
         let checks = self.setting.geometry.scheme.checks_itself();
-        let is_transient = record.end == Resolution::Transient;
+        let is_transient = record.resolution == Resolution::Transient;
         // An appendix written alone and lost from the cache between two reads makes the second read look better than the first.
         let appears = |planted: &InjectedFault| {
             is_transient && self.setting.geometry.scheme.has_buddies() && planted.leaves_old_appendix()

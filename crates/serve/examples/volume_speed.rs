@@ -68,7 +68,7 @@ impl Rig {
         let (members, superblock) = blank(&geometry);
         let slots = (0..6).map(SlotState::Active).collect();
         let volume = Volume::start(
-            Assembly { superblock, members: slots, stale: Vec::new(), up_to_date: MemberSet::range(0, 6) },
+            Assembly { superblock, members: slots, stale: Vec::new(), in_last_start: MemberSet::range(0, 6) },
             VolumeOptions::default(),
         );
         let mut rig = Rig { volume, members, next: 0 };

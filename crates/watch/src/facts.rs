@@ -141,7 +141,7 @@ impl ArrayFacts {
             self.layout.as_ref().map(|(layout, _)| layout).filter(|layout| layout.disks() == self.members.len());
         let lost_in_stripe = layout.map(|layout| {
             let of_stripe = |stripe| {
-                let slots = 0..layout.shape().slots();
+                let slots = 0..layout.shape().width();
                 slots.filter(|&slot| is_lost(&self.members[layout.place(stripe, slot).disk])).count()
             };
             (0..layout.period()).map(of_stripe).max().unwrap_or(lost)

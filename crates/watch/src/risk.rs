@@ -52,7 +52,7 @@ pub fn stripe_risk(array: &ArrayFacts, mut unreadable: impl FnMut(&str) -> Vec<S
             let first = run.start.0.saturating_sub(member.data_start) / chunk;
             let last = (run.end.0 - 1 - member.data_start) / chunk;
             for row in (first..=last).take(STRIPES_MAX.saturating_sub(damaged_stripes.len())) {
-                let Some((stripe, _)) = layout.slot_at(place, row) else { continue };
+                let Some((stripe, _)) = layout.chunk_at(place, row) else { continue };
                 let members = damaged_stripes.entry(stripe).or_default();
                 if !members.contains(&place) {
                     members.push(place);
@@ -66,7 +66,7 @@ pub fn stripe_risk(array: &ArrayFacts, mut unreadable: impl FnMut(&str) -> Vec<S
             let disk = layout.place(stripe, *slot).disk;
             !array.members[disk].is_in_sync || members.contains(&disk)
         };
-        let bad: Vec<usize> = (0..shape.slots()).filter(is_bad).collect();
+        let bad: Vec<usize> = (0..shape.width()).filter(is_bad).collect();
         let left = shape.parity as i64 - bad.len() as i64;
         // In a mirror either chunk holds the data; in other arrays the data chunks do.
         let data = bad.iter().filter(|&&slot| slot < shape.data).count() as u64;

@@ -145,14 +145,14 @@ impl DemoFaultInjector<'_> {
 
     /// The first fit row of a member from this one on.
     fn row(&self, member: usize, from: u64) -> Row {
-        let is_data = |row| self.geometry.layout.slot_at(member, row).is_some_and(|(_, slot)| slot < self.data());
+        let is_data = |row| self.geometry.layout.chunk_at(member, row).is_some_and(|(_, slot)| slot < self.data());
         let row = (from..).find(|&row| is_data(row) && is_data(row + 1)).expect("parities move on with every stripe");
         Row { member, row }
     }
 
     /// Overwrites the chunk of a row as any client would. Returns what the member held of it before, and after.
     fn overwrite(&mut self, row: Row) -> Result<(Vec<u8>, Vec<u8>)> {
-        let (stripe, slot) = self.geometry.layout.slot_at(row.member, row.row).context("no such row")?;
+        let (stripe, slot) = self.geometry.layout.chunk_at(row.member, row.row).context("no such row")?;
         let chunk_bytes = self.geometry.chunk_bytes;
         let offset = (stripe * self.data() as u64 + slot as u64) * chunk_bytes;
         let chunk = &mut self.written[offset as usize..(offset + chunk_bytes) as usize];

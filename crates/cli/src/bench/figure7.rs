@@ -151,7 +151,7 @@ fn print_table<'m>(
         let Speed { shape, chunk, .. } = line[0].speed;
         let rates =
             line.iter().filter(|cell| is_shown(&(cell.speed.scheme, cell.speed.sums))).map(|cell| show(&cell.rate));
-        [shape.slots().to_string(), Bytes(chunk.0).to_string()].into_iter().chain(rates).collect()
+        [shape.width().to_string(), Bytes(chunk.0).to_string()].into_iter().chain(rates).collect()
     };
     let rows: Vec<Vec<String>> = lines.map(row).collect();
     let figures = 0..headings.len();

@@ -64,7 +64,7 @@ impl Sealer {
                 array: ARRAY,
                 member: MemberIndex(slot),
                 row: RowIndex(*writes),
-                role: StripePosition(slot),
+                position: StripePosition(slot),
             };
             match entries.get(slot) {
                 Some(&entry) => {
@@ -113,7 +113,7 @@ mod tests {
                     array: ARRAY,
                     member: MemberIndex(slot),
                     row: RowIndex(3),
-                    role: StripePosition(slot),
+                    position: StripePosition(slot),
                 };
                 let sum = crc32c(content);
                 if slot >= 4 {
@@ -124,7 +124,7 @@ mod tests {
                 let opened = open_data(appendix, identity, Some(sum));
                 assert_eq!((opened.status, opened.entry), (RowStatus::Sound, listed[slot]), "{scheme}");
                 let neighbour = if scheme.has_buddies() { crc32c(&rows[(slot + 3) % 4][..CHUNK]) } else { 0 };
-                assert_eq!(opened.neighbour, neighbour, "{scheme}");
+                assert_eq!(opened.predecessor_sum, neighbour, "{scheme}");
             }
         }
     }

@@ -57,9 +57,9 @@ pub fn run(args: &Create) -> Result<Exit> {
 /// The layout that was asked for, or the one that suits the numbers.
 fn layout(args: &Create) -> Result<Layout, Refused> {
     let (shape, disks) = (Shape { data: args.data, parity: args.parity }, args.members.len());
-    if args.layout.is_none() && disks != shape.slots() && (shape.data, shape.parity) != (1, 1) {
+    if args.layout.is_none() && disks != shape.width() && (shape.data, shape.parity) != (1, 1) {
         let Shape { data, parity } = shape;
-        let needed = shape.slots();
+        let needed = shape.width();
         let were = if disks == 1 { "was" } else { "were" };
         return Err(Refused::usage(format!("{data}+{parity} needs {needed} members, and {disks} {were} named")));
     }

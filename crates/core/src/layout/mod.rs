@@ -1,11 +1,12 @@
 //! Where the chunks of a stripe lie: the address maps of arrays, defined in both directions.
 //!
 //! ```text
-//! data chunk i -> stripe i div k, slot i mod k -> Layout::place -> disk, row
-//!                                              <- Layout::slot_at <-
+//! data chunk i -> stripe i div k, position i mod k -> Layout::place -> disk, row
+//!                                                  <- Layout::chunk_at <-
 //! ```
 //!
-//! A *row* is the space for one chunk on every disk, numbered from 0. Formulas: Linux, drivers/md/raid5.c; Patterson,
+//! A *row* of a disk is the space for one chunk, numbered from 0. (A stripe's chunks lie in rows of several disks, which
+//! need not have the same number.) Formulas: Linux, drivers/md/raid5.c; Patterson,
 //! Gibson & Katz (1988); Lee & Katz (1993) for the RAID-5 names; Hsiao & DeWitt (1990) for chained declustering; Denehy
 //! et al., "Deconstructing Storage Arrays" (ASPLOS'04), figure 1, for ZIGZAG and P+Q.
 
@@ -19,7 +20,7 @@ pub use shape::Shape;
 
 use std::fmt;
 
-/// Slots of a stripe, and disks of an array, at most: what a [`crate::position_set::PositionSet`] can hold.
+/// Chunks of a stripe, and disks of an array, at most: what a [`crate::position_set::PositionSet`] can hold.
 pub const DISKS_MAX: usize = 256;
 
 /// The place of a chunk on the disks.
@@ -90,7 +91,7 @@ impl Layout {
     /// # Panics
     /// When the stripe has no such slot.
     pub fn place(&self, stripe: u64, slot: usize) -> ChunkPlace {
-        assert!(slot < self.shape.slots(), "slot {slot} of {}", self.shape.slots());
+        assert!(slot < self.shape.width(), "slot {slot} of {}", self.shape.width());
         let (data, parity, disks) = (self.shape.data, self.shape.parity, self.disks);
         let disk = match self.kind {
             LayoutKind::Raid1 => return mirrored(stripe, slot, disks),
@@ -111,7 +112,7 @@ impl Layout {
 
     /// The stripe and slot of the chunk at this place: the inverse of [`Layout::place`]. `None` when there is no such
     /// disk, or when the row is so large that its stripe number would overflow.
-    pub fn slot_at(&self, disk: usize, row: u64) -> Option<(u64, usize)> {
+    pub fn chunk_at(&self, disk: usize, row: u64) -> Option<(u64, usize)> {
         if disk >= self.disks {
             return None;
         }

@@ -14,7 +14,7 @@ pub struct Shape {
 
 impl Shape {
     /// The number of chunks: n = k + m.
-    pub const fn slots(self) -> usize {
+    pub const fn width(self) -> usize {
         self.data + self.parity
     }
 
@@ -45,7 +45,7 @@ impl Shape {
 
     /// All positions, ascending.
     pub fn positions(self) -> impl Iterator<Item = StripePosition> {
-        StripePosition::first(self.slots())
+        StripePosition::first(self.width())
     }
 
     /// The positions of the data chunks, ascending.
@@ -53,13 +53,13 @@ impl Shape {
         StripePosition::first(self.data)
     }
 
-    /// The data slots.
-    pub fn data_slots(self) -> PositionSet {
+    /// The positions of the data chunks.
+    pub fn data_set(self) -> PositionSet {
         PositionSet::range(0, self.data)
     }
 
-    /// The parity slots.
-    pub fn parity_slots(self) -> PositionSet {
-        PositionSet::range(self.data, self.slots())
+    /// The positions of the parity chunks.
+    pub fn parity_set(self) -> PositionSet {
+        PositionSet::range(self.data, self.width())
     }
 }

@@ -67,18 +67,18 @@ fn every_map_is_a_bijection() {
         let mut is_used = vec![false; rows as usize * array.disks()];
         for stripe in 0..stripes {
             let mut disks = crate::position_set::IndexSet::NONE;
-            for slot in 0..array.shape().slots() {
+            for slot in 0..array.shape().width() {
                 let place = array.place(stripe, slot);
-                assert_eq!(array.slot_at(place.disk, place.row), Some((stripe, slot)), "{array:?}");
+                assert_eq!(array.chunk_at(place.disk, place.row), Some((stripe, slot)), "{array:?}");
                 let used = &mut is_used[place.row as usize * array.disks() + place.disk];
                 assert!(!*used, "{array:?} {place:?}");
                 *used = true;
                 disks.insert(place.disk);
             }
-            assert_eq!(disks.count(), array.shape().slots());
+            assert_eq!(disks.count(), array.shape().width());
         }
         assert!(is_used.into_iter().all(|used| used), "{array:?}");
-        assert_eq!(array.slot_at(array.disks(), 0), None);
+        assert_eq!(array.chunk_at(array.disks(), 0), None);
     }
 }
 
@@ -87,7 +87,7 @@ fn every_map_is_a_bijection() {
 fn stripes_fit_their_rows() {
     for array in arrays(9) {
         for rows in 0..9 {
-            let fits = |stripe| (0..array.shape().slots()).all(|slot| array.place(stripe, slot).row < rows);
+            let fits = |stripe| (0..array.shape().width()).all(|slot| array.place(stripe, slot).row < rows);
             let stripes = (0..).take_while(|&stripe| fits(stripe)).count() as u64;
             assert_eq!(array.stripes(rows), stripes, "{array:?} {rows}");
             let least = (0..).find(|&least| array.stripes(least) >= stripes);
@@ -99,13 +99,13 @@ fn stripes_fit_their_rows() {
 #[test]
 fn the_last_stripe_and_the_last_row_have_no_overflow() {
     for array in arrays(16) {
-        for slot in 0..array.shape().slots() {
+        for slot in 0..array.shape().width() {
             let place = array.place(u64::MAX, slot);
-            assert_eq!(array.slot_at(place.disk, place.row), Some((u64::MAX, slot)), "{array:?}");
+            assert_eq!(array.chunk_at(place.disk, place.row), Some((u64::MAX, slot)), "{array:?}");
         }
         for disk in 0..array.disks() {
             for row in [u64::MAX - 1, u64::MAX] {
-                if let Some((stripe, slot)) = array.slot_at(disk, row) {
+                if let Some((stripe, slot)) = array.chunk_at(disk, row) {
                     assert_eq!(array.place(stripe, slot), ChunkPlace { disk, row });
                 }
             }
@@ -119,7 +119,7 @@ fn the_last_stripe_and_the_last_row_have_no_overflow() {
 fn periods_are_the_least() {
     for array in arrays(12) {
         let disks =
-            |stripe| -> Vec<_> { (0..array.shape().slots()).map(|slot| array.place(stripe, slot).disk).collect() };
+            |stripe| -> Vec<_> { (0..array.shape().width()).map(|slot| array.place(stripe, slot).disk).collect() };
         let long = 4 * array.disks() as u64;
         let repeats = |&period: &u64| (0..long).all(|stripe| disks(stripe) == disks(stripe + period));
         assert_eq!((1..).find(repeats), Some(array.period()), "{array:?}");
@@ -159,7 +159,7 @@ fn patterns_are_those_of_the_paper() {
 /// The disks of the first rows' slots: those of the data chunks in order, then those of the parities.
 fn rows<const ROWS: usize>(kind: LayoutKind, disks: usize) -> [Vec<usize>; ROWS] {
     let array = array(kind, disks);
-    std::array::from_fn(|row| (0..array.shape().slots()).map(|slot| array.place(row as u64, slot).disk).collect())
+    std::array::from_fn(|row| (0..array.shape().width()).map(|slot| array.place(row as u64, slot).disk).collect())
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub struct VolumeFinding {
     /// What had happened to it, as far as its content shows.
     pub kind: CorruptionKind,
     /// How it ended.
-    pub end: Resolution,
+    pub resolution: Resolution,
 }
 
 /// A row, or a block of metadata, of a member.
@@ -144,7 +144,8 @@ pub enum Resolution {
     Reconstructed,
     /// There was nothing to repair: the medium is right.
     Transient,
-    /// More is wrong than the parities can make good.
+    /// Not repaired, and its right content is not known: more is wrong than the parities can make good; or (a mismatch) nothing
+    /// shows which of the rows is wrong, and reads return the data as they are.
     Lost,
 }
 
@@ -173,7 +174,7 @@ impl fmt::Display for Resolution {
 /// The kind of corruption that a row's status shows. A row that names a place the array does not have is corrupt.
 pub fn kind_of(status: RowStatus, is_stale: bool, geometry: &Geometry) -> CorruptionKind {
     match status {
-        RowStatus::Unreadable | RowStatus::Missing => CorruptionKind::Unreadable,
+        RowStatus::Unreadable | RowStatus::NotRead => CorruptionKind::Unreadable,
         RowStatus::Torn => CorruptionKind::TornWrite,
         RowStatus::Elsewhere { member, row, .. } if geometry.has_row(member, row) => {
             CorruptionKind::MisdirectedWrite { member, offset: geometry.chunk_offset(row) }

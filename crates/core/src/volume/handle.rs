@@ -160,7 +160,7 @@ impl VolumeHandle {
     pub async fn lock(&self, stripe: StripeIndex, is_exclusive: bool) -> Guard {
         let is_taken = self.with(|state| state.scheduler.locks.take(stripe, state.scheduler.current, is_exclusive));
         if !is_taken {
-            poll_fn(|_| match self.with(|state| state.scheduler.locks.is_granted(state.scheduler.current)) {
+            poll_fn(|_| match self.with(|state| state.scheduler.locks.take_grant(state.scheduler.current)) {
                 true => Poll::Ready(()),
                 false => Poll::Pending,
             })

@@ -43,7 +43,7 @@ pub(super) struct Locks {
 
 impl Locks {
     /// Whether a queued task was granted its stripe. A grant is reported once.
-    pub fn is_granted(&mut self, task: TaskId) -> bool {
+    pub fn take_grant(&mut self, task: TaskId) -> bool {
         let Some(place) = self.granted.iter().position(|&granted| granted == task) else { return false };
         self.granted.swap_remove(place);
         true

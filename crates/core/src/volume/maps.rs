@@ -2,10 +2,10 @@
 //! half written. Also its write numbers, from which the latter is seen.
 
 use super::intents::Intents;
+use super::pending_resync::PendingResync;
 use super::read_status::ReadStatus;
 use super::rounds::Rounds;
 use super::unflushed::Unflushed;
-use super::unsynced::UnsyncedRegions;
 use crate::index::{RegionIndex, StripeIndex, StripePosition};
 use crate::volume::format::bits::Bits;
 use crate::volume::format::geometry::Geometry;
@@ -18,16 +18,20 @@ const READ_STATUS_ZONES: usize = 4096;
 pub(super) struct VolumeMaps {
     /// The volume's geometry, which never changes.
     geometry: Geometry,
+    /// The next write number.
     pub write_number: u64,
     /// Write numbers below this are durably reserved.
     pub write_numbers_end: u64,
     pub read_status: ReadStatus,
     pub unflushed: Unflushed,
     pub flush_rounds: Rounds,
+    /// Which stripes were ever written.
     pub written: Bits<StripeIndex>,
+    /// The newest generation of each page of the written map.
     pub written_generations: Vec<u64>,
     /// The trim horizon of each page (`WrittenPage::trim_horizon`).
     pub written_trim_horizons: Vec<u64>,
+    /// Pages that changed, and that the next flush writes to the members.
     pub written_changed: BTreeSet<u64>,
     /// Pages whose two places on the disks may differ, because they were written only once since they changed.
     pub pages_in_one_place: BTreeSet<u64>,
@@ -40,7 +44,7 @@ pub(super) struct VolumeMaps {
     /// Stripes in `undecided` regions that the written map calls written (count).
     pub undecided_written: u64,
     /// Stripes that a crash may have left half written, and that were not resynced since.
-    pub unsynced: UnsyncedRegions,
+    pub pending_resync: PendingResync,
 }
 
 impl VolumeMaps {
@@ -63,7 +67,7 @@ impl VolumeMaps {
             intents: Intents::new(Bits::zeros(geometry.regions())),
             undecided: Bits::zeros(geometry.regions()),
             undecided_written: 0,
-            unsynced: UnsyncedRegions::default(),
+            pending_resync: PendingResync::default(),
         }
     }
 
@@ -72,20 +76,20 @@ impl VolumeMaps {
         stripe.get() * self.geometry.layout.shape().data as u64 + position.get() as u64
     }
 
-    /// Whether a region of this page of the written map awaits its resync (schemes with versions). Until then `since` must
-    /// not advance: the resync finds first writes that the map does not know by `version >= since`. Trims in the page are
+    /// Whether a region of this page of the written map awaits its resync (schemes with versions). Until then its trim
+    /// horizon must not advance: the resync finds first writes that the map does not know by versions at or above it. Trims in the page are
     /// ignored meanwhile.
     pub fn is_held_back(&self, page: u64) -> bool {
         let stripes = self.geometry.stripes_of_page(page);
         let last = StripeIndex(stripes.end.get() - 1);
         let regions = self.geometry.region_of(stripes.start)..=self.geometry.region_of(last);
-        self.geometry.scheme.has_versions() && self.unsynced.has_any(regions)
+        self.geometry.scheme.has_versions() && self.pending_resync.has_any(regions)
     }
 
     /// Whether a crash may have left this stripe half written, and it was not resynced since the start.
     pub fn needs_resync(&self, stripe: StripeIndex) -> bool {
         let region = self.geometry.region_of(stripe);
-        self.unsynced.contains(region, stripe - self.geometry.stripes_of_region(region).start)
+        self.pending_resync.contains(region, stripe - self.geometry.stripes_of_region(region).start)
     }
 
     /// Whether this stripe was ever written; true where that is not known.
@@ -108,7 +112,7 @@ impl VolumeMaps {
 
     /// Declares the regions that a crash left dirty undecided: they will not be resynced.
     pub fn leave_undecided(&mut self) {
-        self.unsynced = UnsyncedRegions::default();
+        self.pending_resync = PendingResync::default();
         self.undecided = self.intents.dirty.clone();
         let stripes =
             self.undecided.iter().flat_map(|region| StripeIndex::each(self.geometry.stripes_of_region(region)));

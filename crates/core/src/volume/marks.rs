@@ -3,12 +3,12 @@
 //! Where all rows were read and are wrong, no more evidence can come. The lost chunks are *marked*: a mark lies in their
 //! places, their versions have the lost bit, and the parities encode the mark, so the other chunks are as safe as before.
 //! Where a member is missing or a row cannot be read, that row may yet come back and prove the content. Then only those rows
-//! are *buried* that could pass for half-written ones after a crash: the mark laid over them proves nothing.
+//! are *discarded* that could pass for half-written ones after a crash: what is written over them proves nothing.
 
 use super::handle::VolumeHandle;
 use super::persist;
 use super::put;
-use super::repair::{self, LossEvidence, Resolved};
+use super::repair::{self, LossEvidence, StripeContent};
 use super::state::VolumeState;
 use super::stripe_write::{self, StripeOutput};
 use crate::buffer::Buffer;
@@ -18,7 +18,7 @@ use crate::volume::member::OpKind;
 
 /// Reads everything that is left of a stripe, repairs what is wrong ([`repair::repair`]), and makes sure that what is lost
 /// stays lost.
-pub(super) async fn repair_and_mark(handle: &VolumeHandle, stripe: StripeIndex) -> Resolved {
+pub(super) async fn repair_and_mark(handle: &VolumeHandle, stripe: StripeIndex) -> StripeContent {
     let mut resolved = repair::repair(handle, stripe).await;
     if handle.with(|state| state.is_writable()) && !resolved.lost.is_empty() {
         match resolved.loss_evidence {
@@ -30,7 +30,7 @@ pub(super) async fn repair_and_mark(handle: &VolumeHandle, stripe: StripeIndex) 
 }
 
 /// Marks all lost chunks. The marks are written before the parities that encode them: a crash in between leaves the marks.
-pub(super) async fn write_lost_marks(handle: &VolumeHandle, stripe: StripeIndex, resolved: &mut Resolved) {
+pub(super) async fn write_lost_marks(handle: &VolumeHandle, stripe: StripeIndex, resolved: &mut StripeContent) {
     let (region, lost) = (handle.with(|state| state.geometry.region_of(stripe)), resolved.lost);
     persist::mark_dirty(handle, region).await;
     let version = stripe_write::version(handle).await;
@@ -44,8 +44,8 @@ pub(super) async fn write_lost_marks(handle: &VolumeHandle, stripe: StripeIndex,
             }));
         }
         // Copies of neighbours' checksums may be out of date, so every data row is written.
-        let touched = if state.geometry.scheme.has_buddies() { state.shape().data_slots() } else { lost };
-        stripe_write::whole(state, stripe, data, resolved.entries.clone(), touched)
+        let touched = if state.geometry.scheme.has_buddies() { state.shape().data_set() } else { lost };
+        stripe_write::encode_stripe(state, stripe, data, resolved.entries.clone(), touched)
     });
     let (marks, rows) = output.rows.into_iter().partition(|(position, _)| lost.contains(*position));
     if put::put(handle, stripe, StripeOutput { rows: marks, appendices: Vec::new() }, true).await.is_ok() {

@@ -65,7 +65,7 @@ pub(super) struct Membership {
     pub superblock_rounds: Rounds,
     pub members: Vec<VolumeMember>,
     /// Members that took part in the last start, or missed it by a crash: their intents and maps are believed first.
-    pub up_to_date: MemberSet,
+    pub in_last_start: MemberSet,
     /// Members that are being taken in, and have no disk in use yet.
     pub take_in_pending: MemberSet,
     /// Disks that are being rebuilt.
@@ -74,7 +74,7 @@ pub(super) struct Membership {
 
 impl Membership {
     /// The membership of a volume that starts. All its members count as holding generation `generation_known` of superblocks.
-    pub fn new(superblock: Superblock, generation_known: u64, up_to_date: MemberSet) -> Membership {
+    pub fn new(superblock: Superblock, generation_known: u64, in_last_start: MemberSet) -> Membership {
         // A stop in order flushed all caches.
         let cache = if superblock.is_clean { VolatileWrites::default() } else { VolatileWrites::unknown() };
         let member = |state| VolumeMember::new(state, generation_known, cache);
@@ -86,7 +86,7 @@ impl Membership {
             superblock_written: None,
             superblock_rounds: Rounds::default(),
             members,
-            up_to_date,
+            in_last_start,
             take_in_pending: MemberSet::NONE,
             rebuilds: BTreeSet::new(),
         }
@@ -97,7 +97,7 @@ impl Membership {
         &self.superblock.geometry
     }
 
-    /// Whether the volume is open and not broken.
+    /// Whether the volume is open and not broken. (A broken one still answers reads, as far as it can.)
     pub fn is_serving(&self) -> bool {
         self.phase == VolumePhase::Open && !self.is_broken
     }

@@ -39,7 +39,7 @@ impl MetadataDamage {
     /// The finding for this damage, with its resolution; `None` if nothing is known of the block.
     fn finding(&self, at: Nanos, end: Resolution) -> Option<VolumeFinding> {
         let MetadataDamage { member, offset, place, kind } = *self;
-        Some(VolumeFinding { at, place, member, offset, kind: kind?, end })
+        Some(VolumeFinding { at, place, member, offset, kind: kind?, resolution: end })
     }
 }
 
@@ -124,10 +124,11 @@ enum MapCheck {
 
 /// Members whose metadata should be complete: named by all others, and, before this run's first superblock, part of the last start.
 fn complete_members(state: &VolumeState) -> Vec<MemberIndex> {
-    let is_up_to_date = |member: MemberIndex| {
-        state.membership.superblock_written.is_some() || state.membership.up_to_date.contains(member)
+    let is_in_last_start = |member: MemberIndex| {
+        state.membership.superblock_written.is_some() || state.membership.in_last_start.contains(member)
     };
-    let is_complete = |&member: &MemberIndex| !state.membership.members[member].is_unrecorded && is_up_to_date(member);
+    let is_complete =
+        |&member: &MemberIndex| !state.membership.members[member].is_unrecorded && is_in_last_start(member);
     state.membership.attached().into_iter().filter(is_complete).collect()
 }
 

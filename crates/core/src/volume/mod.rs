@@ -32,6 +32,7 @@ mod metadata;
 mod ops;
 mod options;
 mod parts;
+mod pending_resync;
 mod persist;
 pub mod plan;
 mod put;
@@ -54,7 +55,6 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 mod unflushed;
-mod unsynced;
 mod verify;
 mod volatile_writes;
 mod wipe;
@@ -88,7 +88,7 @@ use tasks::Tasks;
 /// The state of a volume, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VolumeStatus {
-    /// Whether it serves requests.
+    /// Whether it is open and not broken. (A broken volume still answers reads, as far as it can.)
     pub is_open: bool,
     /// Whether more members are out than it can do without.
     pub is_broken: bool,
@@ -137,7 +137,7 @@ impl Volume {
             scheduler: Scheduler::default(),
             io: Io::default(),
             maps: VolumeMaps::new(geometry, superblock.write_mark.max(1)),
-            membership: Membership::new(superblock, assembly.superblock.generation, assembly.up_to_date),
+            membership: Membership::new(superblock, assembly.superblock.generation, assembly.in_last_start),
             findings: FindingLog::default(),
         };
         let handle = VolumeHandle::new(state);
@@ -151,7 +151,7 @@ impl Volume {
     /// all are done: an I/O error if some of them do not have all of their content. [`Volume::poll_finding`] returns the
     /// findings.
     pub fn verify(&mut self, now: Nanos, id: RequestId, stripes: std::ops::Range<StripeIndex>) {
-        self.handle.with(|state| state.scheduler.requests += 1);
+        self.handle.with(|state| state.scheduler.unfinished += 1);
         let handle = self.handle.clone();
         self.begin(now, async move {
             while handle.with(|state| state.membership.phase == VolumePhase::Opening) {
@@ -175,7 +175,7 @@ impl Volume {
             }
             handle.with(|state| {
                 state.io.replies.push_back((id, reply));
-                state.scheduler.requests -= 1;
+                state.scheduler.unfinished -= 1;
                 state.scheduler.wake(WaitList::Idle);
             });
         });
@@ -244,7 +244,7 @@ impl Volume {
         self.handle.with(|state| {
             state.membership.take_in_pending.insert(member);
             // A stop waits for it.
-            state.scheduler.requests += 1;
+            state.scheduler.unfinished += 1;
             let least = state.geometry.member_bytes;
             state
                 .options
@@ -313,7 +313,7 @@ impl Volume {
             hanging: state.overdue().into_iter().map(|disk| disk.member).collect(),
             stripes_written: state.maps.written.count(),
             stripes_undecided: state.maps.undecided_written,
-            regions_to_resync: state.maps.unsynced.regions().len() as u64,
+            regions_to_resync: state.maps.pending_resync.regions().len() as u64,
             stripes: state.geometry.stripes,
             regions_dirty: state.maps.intents.dirty.count(),
             records_dropped: state.findings.records_dropped,
@@ -346,11 +346,11 @@ impl Volume {
         loop {
             for stripe in self.handle.with(|state| std::mem::take(&mut state.findings.suspects)) {
                 let handle = self.handle.clone();
-                handle.with(|state| state.scheduler.requests += 1);
+                handle.with(|state| state.scheduler.unfinished += 1);
                 self.handle.spawn(async move {
                     verify::stripe(&handle, stripe).await;
                     handle.with(|state| {
-                        state.scheduler.requests -= 1;
+                        state.scheduler.unfinished -= 1;
                         state.scheduler.wake(WaitList::Idle);
                     });
                 });
@@ -384,7 +384,7 @@ impl ArrayMachine for Volume {
     }
 
     fn submit(&mut self, now: Nanos, id: RequestId, request: BlockRequest) {
-        self.handle.with(|state| state.scheduler.requests += 1);
+        self.handle.with(|state| state.scheduler.unfinished += 1);
         let handle = self.handle.clone();
         self.begin(now, requests::run(handle, id, request));
     }
@@ -405,7 +405,7 @@ impl ArrayMachine for Volume {
     fn tick(&mut self, now: Nanos) {
         let hung = self.handle.with(|state| {
             state.scheduler.advance(now);
-            state.hung()
+            state.check_hung()
         });
         for disk in hung {
             // Failing an earlier disk of this list may have taken out members that are not in it.
@@ -470,7 +470,7 @@ impl ArrayMachine for Volume {
             if is_broken {
                 return;
             }
-            while handle.with(|state| state.scheduler.requests > 0 || !state.membership.rebuilds.is_empty()) {
+            while handle.with(|state| state.scheduler.unfinished > 0 || !state.membership.rebuilds.is_empty()) {
                 handle.park(WaitList::Idle).await;
             }
             if handle.with(|state| !state.options.is_read_only) {

@@ -258,7 +258,7 @@ pub(super) async fn mark_dirty(handle: &VolumeHandle, region: RegionIndex) {
         }
         let page = handle.with(|state| state.geometry.intent_page_of(region));
         if handle.with(|state| state.maps.intents.pages_busy.insert(page)) {
-            write_intents(handle, &[page], true).await;
+            write_intents(handle, &[page]).await;
             handle.with(|state| {
                 state.maps.intents.pages_busy.remove(&page);
                 state.scheduler.wake(WaitList::Intent);
@@ -274,28 +274,26 @@ pub(super) async fn mark_dirty(handle: &VolumeHandle, region: RegionIndex) {
 pub(super) async fn mark_dirty_again(handle: &VolumeHandle) {
     let pages: Vec<u64> = (0..handle.with(|state| state.geometry.intent_pages)).collect();
     for kind in [IntentBit::Dirty, IntentBit::WhileOut] {
-        write_regions(handle, kind, &pages, true).await;
+        write_regions(handle, kind, &pages).await;
     }
 }
 
-async fn write_intents(handle: &VolumeHandle, pages: &[u64], is_durable: bool) {
-    write_regions(handle, IntentBit::Dirty, pages, is_durable).await;
+async fn write_intents(handle: &VolumeHandle, pages: &[u64]) {
+    write_regions(handle, IntentBit::Dirty, pages).await;
     if handle.with(|state| state.membership.is_any_member_out()) {
-        write_regions(handle, IntentBit::WhileOut, pages, is_durable).await;
+        write_regions(handle, IntentBit::WhileOut, pages).await;
     }
 }
 
 /// Writes these pages of one kind of region bit to all members. The caller holds them in `pages_busy`, so no other task
 /// writes them meanwhile.
-async fn write_regions(handle: &VolumeHandle, kind: IntentBit, pages: &[u64], is_durable: bool) {
+async fn write_regions(handle: &VolumeHandle, kind: IntentBit, pages: &[u64]) {
     let (ops, written) = handle.with(|state| {
         let members = state.membership.attached();
         let mut ops = Vec::new();
         for &page in pages {
             let (offset, buffer) = region_page(state, kind, page);
-            ops.extend(
-                members.iter().map(|&member| (member, OpKind::Write { offset, buffer: buffer.clone(), is_durable })),
-            );
+            ops.extend(members.iter().map(|&member| (member, write(offset, buffer.clone()))));
         }
         let is_on_these_pages = |region: &RegionIndex| pages.contains(&state.geometry.intent_page_of(*region));
         (ops, state.maps.intents.bits_of(kind).iter().filter(is_on_these_pages).collect::<Vec<_>>())
@@ -360,7 +358,7 @@ pub(super) async fn clean(handle: &VolumeHandle, before: Nanos) {
             handle.with(|state| covered.iter().map(|&region| state.geometry.intent_page_of(region)).collect());
         let pages: Vec<u64> = pages.into_iter().collect();
         handle.with(|state| state.maps.intents.pages_busy.extend(&pages));
-        write_regions(handle, IntentBit::WhileOut, &pages, true).await;
+        write_regions(handle, IntentBit::WhileOut, &pages).await;
         handle.with(|state| state.maps.intents.pages_busy.retain(|page| !pages.contains(page)));
     }
     let pages = handle.with(|state| {
@@ -368,7 +366,7 @@ pub(super) async fn clean(handle: &VolumeHandle, before: Nanos) {
         state.maps.intents.pages_busy.extend(&pages);
         pages
     });
-    write_intents(handle, &pages, true).await;
+    write_intents(handle, &pages).await;
     handle.with(|state| {
         state.maps.intents.pages_busy.retain(|page| !pages.contains(page));
         state.scheduler.wake(WaitList::Intent);

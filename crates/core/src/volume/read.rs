@@ -5,7 +5,7 @@ use super::marks;
 use super::options::SeededBug;
 use super::parts::ChunkBytes;
 use super::remains::{self, part};
-use super::repair::{self, Resolved};
+use super::repair::{self, StripeContent};
 use super::resync;
 use super::rows::{self, Rows, WantedRows};
 use super::state::VolumeState;
@@ -132,7 +132,7 @@ fn plan_read(state: &VolumeState, stripe: StripeIndex, wanted: PositionSet) -> O
             .filter(|&position| state.maps.read_status.is_read(state.maps.chunk(stripe, position)))
             .collect(),
         missing,
-        turn: stripe.get() as usize,
+        list_rotation: stripe.get() as usize,
     };
     plan(state.geometry.scheme, state.shape(), Want::Read(wanted), known).filter(|_| !is_undecided)
 }
@@ -162,9 +162,9 @@ fn answer(
         wanted.iter().filter(|&position| rows.evidence.rows[position].entry.version.is_lost()).collect();
     // A sound chunk that was compared with nothing may still be stale.
     let shape = state.shape();
-    let has_list = !((plan.read_chunks | plan.read_appendices) & shape.parity_slots()).is_empty();
+    let has_list = !((plan.read_chunks | plan.read_appendices) & shape.parity_set()).is_empty();
     let has_buddies = state.geometry.scheme.has_buddies() && shape.data > 1;
-    if has_list || has_buddies && shape.data_slots().is_subset(plan.read_chunks) {
+    if has_list || has_buddies && shape.data_set().is_subset(plan.read_chunks) {
         (wanted & rows.flushed).iter().for_each(|position| state.maps.note_read(stripe, position));
     }
     let parts = pieces.iter().map(|piece| part(state, piece, lost, rows.buffers[piece.position].take())).collect();
@@ -186,21 +186,21 @@ fn reconstruct(
     repair::decode(state, &mut rows.buffers, missing, &using);
     let chunk_bytes = state.chunk_bytes();
     missing.iter().all(|position| {
-        let truth = diagnosis.truth[position];
+        let expected = diagnosis.expected[position];
         let is_right = !state.geometry.scheme.lists_sums()
-            || truth.is_some_and(|entry| {
+            || expected.is_some_and(|entry| {
                 rows.content(position, chunk_bytes).is_some_and(|chunk| crc32c(chunk) == entry.sum)
             });
         let is_marked =
             rows.content(position, chunk_bytes).is_some_and(|chunk| state.is_marked(stripe, position, chunk));
-        let entry = truth.unwrap_or_default();
+        let entry = expected.unwrap_or_default();
         let version = if is_marked { entry.version.lost() } else { entry.version };
         rows.evidence.rows[position].entry = ListEntry { version, ..entry };
         is_right
     })
 }
 
-fn resolved_parts(handle: &VolumeHandle, pieces: &[ChunkBytes], mut resolved: Resolved) -> Vec<ReadPart> {
+fn resolved_parts(handle: &VolumeHandle, pieces: &[ChunkBytes], mut resolved: StripeContent) -> Vec<ReadPart> {
     let lost = resolved.all_lost();
     let parts = handle.with(|state| {
         pieces.iter().map(|piece| part(state, piece, lost, resolved.rows[piece.position].take())).collect()

@@ -201,7 +201,7 @@ mod tests {
                 }
                 let first = chunk.saturating_sub(rng.below(100));
                 let count = rng.below(200).min(chunks - first);
-                let truth: PositionSet =
+                let expected: PositionSet =
                     model.range(first..first + count).map(|at| StripePosition((at - first) as usize)).collect();
                 let positions = status.positions(first, count);
                 let singly: PositionSet = StripePosition::first(count as usize)
@@ -209,7 +209,7 @@ mod tests {
                     .collect();
                 assert_eq!(positions, singly);
                 assert_eq!(status.are_read(first, count), singly.count() as u64 == count);
-                assert!(if zones_max >= 5 { positions == truth } else { positions.is_subset(truth) });
+                assert!(if zones_max >= 5 { positions == expected } else { positions.is_subset(expected) });
                 assert!(status.held.len() <= zones_max && status.words.len() <= zones_max * ZONE_WORDS);
             }
             status.clear_all();

@@ -84,14 +84,14 @@ pub(super) async fn take_in(handle: VolumeHandle, member: MemberIndex, uuid: Uui
 /// The take-in is over: a stop waits for it no longer.
 fn taken_in(handle: &VolumeHandle) {
     handle.with(|state| {
-        state.scheduler.requests -= 1;
+        state.scheduler.unfinished -= 1;
         state.scheduler.wake(WaitList::Idle);
     });
 }
 
 /// Waits until everything that a crash left is resynced.
 async fn wait_for_resync(handle: &VolumeHandle) {
-    while handle.with(|state| state.membership.is_serving() && state.maps.unsynced.regions().len() > 0) {
+    while handle.with(|state| state.membership.is_serving() && state.maps.pending_resync.regions().len() > 0) {
         handle.park(WaitList::Idle).await;
     }
 }
@@ -147,7 +147,7 @@ enum RebuildEnd {
     /// The disk holds all of them.
     Done,
     /// The disk holds all but some that could not be marked as lost: try again.
-    Undecided,
+    RetryLater,
     /// The disk refuses writes, or is no longer in its place, or the volume stops.
     Ended,
 }
@@ -191,7 +191,7 @@ async fn run(handle: &VolumeHandle, disk: PlacedDisk) {
             persist::fail_member(handle, disk, FailureReason::Refused).await;
             return;
         }
-        if end == RebuildEnd::Undecided {
+        if end == RebuildEnd::RetryLater {
             let now = handle.with(|state| state.scheduler.now);
             handle.sleep_until(now.saturating_add(UNDECIDED_PAUSE)).await;
             continue;
@@ -315,7 +315,7 @@ async fn rebuild(handle: &VolumeHandle, disk: PlacedDisk, stripe: StripeIndex) -
         // A member that returned while the others were read may have the row that was missing: nothing is decided without it.
         if has_come_back() || handle.with(|state| is_waited_for(state, stripe, own_positions)) {
             resolved.recycle(handle);
-            return RebuildEnd::Undecided;
+            return RebuildEnd::RetryLater;
         }
         let (checks_itself, is_marked) = (
             handle.with(|state| state.geometry.scheme.checks_itself()),
@@ -339,7 +339,7 @@ async fn rebuild(handle: &VolumeHandle, disk: PlacedDisk, stripe: StripeIndex) -
             return if is_final {
                 mark_unrebuildable(handle, disk, stripe, own_positions).await
             } else {
-                RebuildEnd::Undecided
+                RebuildEnd::RetryLater
             };
         }
     }

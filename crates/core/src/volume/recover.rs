@@ -5,11 +5,11 @@ use super::intents::Intents;
 use super::membership::VolumePhase;
 use super::metadata::{self, PAGES_AT_ONCE};
 use super::options::VolumeOptions;
+use super::pending_resync::PendingResync;
 use super::persist;
 use super::resync;
 use super::scheduler::WaitList;
 use super::state::VolumeState;
-use super::unsynced::UnsyncedRegions;
 use super::wipe;
 use crate::buffer::Buffer;
 use crate::index::RegionIndex;
@@ -52,7 +52,7 @@ pub(super) async fn open(handle: VolumeHandle) {
             state.maps.pages_in_one_place.clear();
         }
         let dirty = if was_clean { Bits::zeros(state.geometry.regions()) } else { recorded_dirty.clone() };
-        state.maps.unsynced = UnsyncedRegions::new(&dirty);
+        state.maps.pending_resync = PendingResync::new(&dirty);
         state.maps.intents = Intents::new(dirty);
         if let Some(while_out) = while_out {
             state.maps.intents.while_out = while_out;
@@ -76,8 +76,8 @@ pub(super) async fn open(handle: VolumeHandle) {
         if !was_clean {
             persist::flush(&handle).await;
         }
-        // What was concluded about the map, or is on one member only, must be durable before anything else vouches for
-        // it: until then the superblock keeps its map sum.
+        // The superblock keeps its map sum until the corrected pages are durable: if a crash comes before, the next start
+        // compares the map with it again.
         let owes_pages = handle.with(|state| !state.maps.written_changed.is_empty());
         let VolumeOptions { today, start_number, write_numbers, .. } = handle.with(|state| state.options.clone());
         persist::commit(&handle, |superblock| {
@@ -92,7 +92,7 @@ pub(super) async fn open(handle: VolumeHandle) {
         if owes_pages {
             persist::flush(&handle).await;
         }
-        // A crash may have left half a superblock in the places of the other turn.
+        // The next generation, too: a crash may have left half a superblock in the places that the first one does not overwrite.
         persist::commit(&handle, |superblock| superblock.map_sum = 0).await;
         if !was_clean && is_any_region_recorded {
             persist::mark_dirty_again(&handle).await;
@@ -142,7 +142,7 @@ async fn read_intents(handle: &VolumeHandle, kind: IntentBit) -> Bits<RegionInde
         let array = state.membership.superblock.array;
         let sound = found.iter().filter_map(|found| {
             let page = intent::IntentPage::decode(&found.block, array, kind, found.page).ok()?;
-            Some((found.is_up_to_date, page))
+            Some((found.is_in_last_start, page))
         });
         let mut union = intent::Union::new(&state.geometry);
         believed_pages(sound.collect(), |page| page.index).iter().for_each(|page| union.add(page));
@@ -182,7 +182,7 @@ async fn read_written(handle: &VolumeHandle) -> Vec<u64> {
         handle.with(|state| {
             let sound = found.iter().filter_map(|found| {
                 let page = written::WrittenPage::decode(&found.block, array, found.page).ok()?;
-                Some((found.is_up_to_date, page))
+                Some((found.is_in_last_start, page))
             });
             let sound = believed_pages(sound.collect(), |page| page.index);
             let mut map = written::WrittenMap {
@@ -249,7 +249,7 @@ struct FoundPage {
     member: MemberIndex,
     offset: MemberOffset,
     /// Did the member take part in the last start?
-    is_up_to_date: bool,
+    is_in_last_start: bool,
     block: Buffer,
 }
 
@@ -257,9 +257,10 @@ struct FoundPage {
 /// of these has the page. Another member's page may be of any time: from a copy that was put back, or a disk that was
 /// away; or a crash came between the writing of one superblock and the next.
 fn believed_pages<T>(sound: Vec<(bool, T)>, index: fn(&T) -> u64) -> Vec<T> {
-    let up_to_date_indices: BTreeSet<u64> =
-        sound.iter().filter(|(is_up_to_date, _)| *is_up_to_date).map(|(_, page)| index(page)).collect();
-    let is_believed = |(is_up_to_date, page): &(bool, T)| *is_up_to_date || !up_to_date_indices.contains(&index(page));
+    let indices_in_last_start: BTreeSet<u64> =
+        sound.iter().filter(|(is_in_last_start, _)| *is_in_last_start).map(|(_, page)| index(page)).collect();
+    let is_believed =
+        |(is_in_last_start, page): &(bool, T)| *is_in_last_start || !indices_in_last_start.contains(&index(page));
     sound.into_iter().filter(is_believed).map(|(_, page)| page).collect()
 }
 
@@ -273,10 +274,10 @@ async fn read_pages(handle: &VolumeHandle, places: &[(u64, MemberOffset, usize)]
     let done = handle.ops(places.iter().flat_map(read).collect()).await;
     let pages = places.iter().flat_map(|&(page, offset, _)| members.iter().map(move |_| (page, offset)));
     let read = done.into_iter().zip(pages).filter(|(done, _)| done.result.is_ok());
-    let up_to_date = handle.with(|state| state.membership.up_to_date);
+    let in_last_start = handle.with(|state| state.membership.in_last_start);
     read.filter_map(|(done, (page, offset))| {
         let member = done.disk.member;
-        Some(FoundPage { page, member, offset, is_up_to_date: up_to_date.contains(member), block: done.buffer? })
+        Some(FoundPage { page, member, offset, is_in_last_start: in_last_start.contains(member), block: done.buffer? })
     })
     .collect()
 }

@@ -66,8 +66,8 @@ pub(super) async fn read_without_reconstruction(
 ) -> Vec<ReadPart> {
     let (all, missing, lists, is_undecided, scheme) = handle.with(|state| {
         let (missing, scheme) = (state.membership.missing(stripe), state.geometry.scheme);
-        let all = PositionSet::range(0, state.shape().slots()) - missing;
-        (all, missing, state.shape().parity_slots() - missing, state.maps.is_undecided(stripe), scheme)
+        let all = PositionSet::range(0, state.shape().width()) - missing;
+        (all, missing, state.shape().parity_set() - missing, state.maps.is_undecided(stripe), scheme)
     });
     // A row that does not show that it is outdated needs others that say so: one that does not check itself, and one without
     // a version where a crash left the stripe undecided. All rows are read then, so that any part of a stripe is judged alike.

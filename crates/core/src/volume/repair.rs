@@ -17,7 +17,7 @@ use crate::volume::member::OpKind;
 use scrubjay_code::crc32c;
 
 /// A stripe, as far as its content is proven.
-pub(super) struct Resolved {
+pub(super) struct StripeContent {
     /// The whole row of each data chunk (its appendix may be stale); `None` where no right content can be proven.
     pub rows: Vec<Option<Buffer>>,
     /// Version and sum of each data chunk, as far as the scheme has them.
@@ -42,7 +42,7 @@ pub(super) enum LossEvidence {
     MayReturn(PositionSet),
 }
 
-impl Resolved {
+impl StripeContent {
     /// The data chunks that cannot be read: those just found lost, and those marked earlier.
     pub fn all_lost(&self) -> PositionSet {
         let marked = StripePosition::numbered(&self.entries).filter(|(_, entry)| entry.version.is_lost());
@@ -56,7 +56,7 @@ impl Resolved {
 }
 
 /// Reads every row that is there, finds what is wrong, and repairs it on the members too.
-pub(super) async fn repair(handle: &VolumeHandle, stripe: StripeIndex) -> Resolved {
+pub(super) async fn repair(handle: &VolumeHandle, stripe: StripeIndex) -> StripeContent {
     let mut rows = read_all(handle, stripe).await;
     retry(handle, stripe, &mut rows).await;
     let diagnosis = judge(&rows.evidence);
@@ -74,14 +74,14 @@ pub(super) async fn repair(handle: &VolumeHandle, stripe: StripeIndex) -> Resolv
     let is_clean = stripe_rows.erased.is_empty() && stripe_rows.lost.is_empty() && stripe_rows.mismatched.is_empty();
     let (present, is_writable) = handle.with(|state| {
         // A member that returned since the rows were read is not blamed for its missing row.
-        let was_there = |&position: &StripePosition| rows.evidence.rows[position].status != RowStatus::Missing;
+        let was_there = |&position: &StripePosition| rows.evidence.rows[position].status != RowStatus::NotRead;
         let present: PositionSet = state.shape().positions().filter(was_there).collect();
         (present - state.membership.missing(stripe), state.is_writable())
     });
     // Where no checksum proves a chunk, and the parities contradict each other, a chunk rebuilt from one of them is no
     // repair. Parities of data that prove themselves may be renewed.
     let may_write = handle.with(|state| {
-        let are_data_whole = (stripe_rows.rebuilt & state.shape().data_slots()).is_empty();
+        let are_data_whole = (stripe_rows.rebuilt & state.shape().data_set()).is_empty();
         state.geometry.scheme.lists_sums()
             || stripe_rows.mismatched.is_empty()
             || state.geometry.scheme.checks_itself() && are_data_whole
@@ -100,13 +100,13 @@ pub(super) async fn repair(handle: &VolumeHandle, stripe: StripeIndex) -> Resolv
     let mut all = all;
     let parities = all.split_off(entries.len());
     handle.with(|state| state.io.recycle(parities.into_iter().flatten()));
-    Resolved { rows: all, entries, lost, is_clean, flushed, loss_evidence }
+    StripeContent { rows: all, entries, lost, is_clean, flushed, loss_evidence }
 }
 
 /// Whether more evidence may come of a stripe's lost chunks. `lost`: those on members that are there.
 fn loss_evidence(rows: &Rows, diagnosis: &Diagnosis, lost: PositionSet) -> LossEvidence {
     let status = |position: StripePosition| rows.evidence.rows[position].status;
-    let is_silent = |position: StripePosition| !matches!(status(position), RowStatus::Missing | RowStatus::Unreadable);
+    let is_silent = |position: StripePosition| !matches!(status(position), RowStatus::NotRead | RowStatus::Unreadable);
     // A version with two contents stays ambiguous, whichever member returns. Where sums contradict each other, another list may decide.
     let is_ambiguous = rows.evidence.scheme.has_versions() && !(diagnosis.lost - diagnosis.erased).is_empty();
     if is_ambiguous || diagnosis.erased.iter().all(is_silent) {
@@ -122,7 +122,7 @@ fn loss_evidence(rows: &Rows, diagnosis: &Diagnosis, lost: PositionSet) -> LossE
 
 /// Reads every row whose member is there.
 pub(super) async fn read_all(handle: &VolumeHandle, stripe: StripeIndex) -> Rows {
-    let present = handle.with(|state| PositionSet::range(0, state.shape().slots()) - state.membership.missing(stripe));
+    let present = handle.with(|state| PositionSet::range(0, state.shape().width()) - state.membership.missing(stripe));
     rows::read(handle, stripe, present, PositionSet::NONE).await
 }
 
@@ -130,7 +130,7 @@ pub(super) async fn read_all(handle: &VolumeHandle, stripe: StripeIndex) -> Rows
 /// the stripe meanwhile; but a member may have been replaced, and what the new disk has in that place is not a row.
 pub(super) async fn retry(handle: &VolumeHandle, stripe: StripeIndex, rows: &mut Rows) {
     let is_doubtful = |&position: &StripePosition| {
-        !matches!(rows.evidence.rows[position].status, RowStatus::Sound | RowStatus::Missing)
+        !matches!(rows.evidence.rows[position].status, RowStatus::Sound | RowStatus::NotRead)
     };
     let doubtful: PositionSet = StripePosition::first(rows.evidence.rows.len()).filter(is_doubtful).collect();
     let doubtful = doubtful - handle.with(|state| state.membership.missing(stripe));
@@ -160,7 +160,7 @@ pub(super) async fn retry(handle: &VolumeHandle, stripe: StripeIndex, rows: &mut
             }
         }
         // The second read may go astray where the first one did not.
-        if likeness(second) >= likeness(first) {
+        if credibility(second) >= credibility(first) {
             rows.evidence.rows[position] = again.evidence.rows[position].clone();
             std::mem::swap(&mut rows.buffers[position], &mut again.buffers[position]);
         }
@@ -186,14 +186,14 @@ pub(super) fn record(
         member,
         offset,
         kind,
-        end,
+        resolution: end,
     });
 }
 
 /// Rank of a read's outcome: of two reads of one place, the higher is more likely to show what lies there.
-fn likeness(status: RowStatus) -> u8 {
+fn credibility(status: RowStatus) -> u8 {
     match status {
-        RowStatus::Missing => 0,
+        RowStatus::NotRead => 0,
         RowStatus::Corrupt => 1,
         RowStatus::Elsewhere { .. } => 2,
         RowStatus::Unreadable => 3,
@@ -220,9 +220,9 @@ fn rebuild(handle: &VolumeHandle, stripe: StripeIndex, read: &Rows, diagnosis: &
     handle.with(|state| {
         let shape = state.shape();
         let chunk_bytes = state.chunk_bytes();
-        let data = shape.data_slots();
-        let mut rows: Vec<Option<Buffer>> = (0..shape.slots()).map(|_| None).collect();
-        for position in (PositionSet::range(0, shape.slots()) - diagnosis.erased).iter() {
+        let data = shape.data_set();
+        let mut rows: Vec<Option<Buffer>> = (0..shape.width()).map(|_| None).collect();
+        for position in (PositionSet::range(0, shape.width()) - diagnosis.erased).iter() {
             let mut copy = state.io.pool.take(state.row_bytes());
             copy.copy_from_slice(read.buffers[position].as_ref().expect("a sound row was read"));
             rows[position] = Some(copy);
@@ -230,16 +230,16 @@ fn rebuild(handle: &VolumeHandle, stripe: StripeIndex, read: &Rows, diagnosis: &
         let mut lost = diagnosis.lost;
         let mut rebuilt = PositionSet::NONE;
         let wanted = diagnosis.erased & (data - diagnosis.lost);
-        let using: Vec<StripePosition> = (PositionSet::range(0, shape.slots()) - diagnosis.erased - diagnosis.lost)
+        let using: Vec<StripePosition> = (PositionSet::range(0, shape.width()) - diagnosis.erased - diagnosis.lost)
             .iter()
             .take(shape.data)
             .collect();
         if !wanted.is_empty() && using.len() == shape.data {
-            let truth = |position: StripePosition| diagnosis.truth[position];
+            let expected = |position: StripePosition| diagnosis.expected[position];
             for position in decode(state, &mut rows, wanted, &using).iter() {
                 let row = rows[position].as_mut().expect("it was decoded");
                 let is_proven = !state.geometry.scheme.lists_sums()
-                    || truth(position).is_some_and(|entry| entry.sum == crc32c(&row[..chunk_bytes]));
+                    || expected(position).is_some_and(|entry| entry.sum == crc32c(&row[..chunk_bytes]));
                 if is_proven {
                     rebuilt.insert(position);
                 } else {
@@ -255,7 +255,7 @@ fn rebuild(handle: &VolumeHandle, stripe: StripeIndex, read: &Rows, diagnosis: &
                 if !diagnosis.erased.contains(position) {
                     return read.evidence.rows[position].entry;
                 }
-                let entry = diagnosis.truth[position].unwrap_or_default();
+                let entry = diagnosis.expected[position].unwrap_or_default();
                 let is_marked = |row: &Buffer| state.is_marked(stripe, position, &row[..chunk_bytes]);
                 let version =
                     if rows[position].as_ref().is_some_and(is_marked) { entry.version.lost() } else { entry.version };

@@ -33,7 +33,7 @@ pub(super) async fn run(handle: VolumeHandle, id: RequestId, request: BlockReque
     };
     handle.with(|state| {
         state.io.replies.push_back((id, reply));
-        state.scheduler.requests -= 1;
+        state.scheduler.unfinished -= 1;
         state.scheduler.wake(WaitList::Idle);
     });
 }
@@ -179,7 +179,8 @@ async fn write_zeros(handle: &VolumeHandle, offset: VolumeOffset, len: u64) -> b
     is_done
 }
 
-/// Makes the stripes that lie wholly in this range unwritten: they read as zeros, and hold nothing to be verified.
+/// Makes the stripes that lie wholly in this range unwritten: they read as zeros, and hold nothing to be verified. A trim
+/// announces no intent: a crash may undo it until its page is durable, and afterwards the page's trim horizon hides the old rows.
 async fn deallocate(handle: &VolumeHandle, offset: VolumeOffset, len: u64) {
     let stripe_bytes = handle.with(|state| state.geometry.stripe_bytes());
     let whole = StripeIndex(offset.get().div_ceil(stripe_bytes))..StripeIndex((offset + len).get() / stripe_bytes);

@@ -7,7 +7,7 @@ use super::handle::VolumeHandle;
 use super::marks;
 use super::persist;
 use super::put;
-use super::repair::{self, LossEvidence, Resolved};
+use super::repair::{self, LossEvidence, StripeContent};
 use super::rows::{self, Rows};
 use super::scheduler::WaitList;
 use super::seal::sum_and_seal;
@@ -34,7 +34,7 @@ const STRIPES_AT_ONCE: usize = 16;
 
 /// Resyncs all that a crash left, in the background, while the volume is open.
 pub(super) fn start(handle: &VolumeHandle) {
-    let regions: Vec<RegionIndex> = handle.with(|state| state.maps.unsynced.regions().collect());
+    let regions: Vec<RegionIndex> = handle.with(|state| state.maps.pending_resync.regions().collect());
     if regions.is_empty() {
         return;
     }
@@ -42,7 +42,7 @@ pub(super) fn start(handle: &VolumeHandle) {
     let regions = Rc::new(regions);
     for _ in 0..STRIPES_AT_ONCE {
         let (own, next, regions) = (handle.clone(), next.clone(), regions.clone());
-        handle.with(|state| state.scheduler.requests += 1);
+        handle.with(|state| state.scheduler.unfinished += 1);
         handle.spawn(async move {
             while own.with(|state| state.membership.is_serving())
                 && let Some(stripe) = own.with(|state| next_of(state, &regions, &next))
@@ -50,7 +50,7 @@ pub(super) fn start(handle: &VolumeHandle) {
                 ensure_resynced(&own, stripe).await;
             }
             own.with(|state| {
-                state.scheduler.requests -= 1;
+                state.scheduler.unfinished -= 1;
                 state.scheduler.wake(WaitList::Idle);
             });
             persist::clean_later(&own);
@@ -87,10 +87,10 @@ pub(super) async fn ensure_resynced(handle: &VolumeHandle, stripe: StripeIndex) 
     handle.with(|state| {
         let now = state.scheduler.now;
         state.maps.intents.end(region, now);
-        // Chunks that seem lost may be on members that have just gone: the stripe is resynced when they are back.
+        // Of a broken volume nothing is decided: what seems lost may be on the members that are gone.
         if !state.membership.is_broken {
             let stripes = state.geometry.stripes_of_region(region);
-            state.maps.unsynced.mark_synced(region, stripe - stripes.start, stripes.end - stripes.start);
+            state.maps.pending_resync.mark_resynced(region, stripe - stripes.start, stripes.end - stripes.start);
         }
     });
 }
@@ -139,8 +139,14 @@ async fn resync_stripe(handle: &VolumeHandle, stripe: StripeIndex) {
         let lost = reconciliation.lost;
         let entries = rows.evidence.rows[..data.len()].iter().map(|row| row.entry).collect();
         let flushed = rows.flushed;
-        let mut resolved =
-            Resolved { rows: data, entries, lost, is_clean: false, flushed, loss_evidence: LossEvidence::Exhausted };
+        let mut resolved = StripeContent {
+            rows: data,
+            entries,
+            lost,
+            is_clean: false,
+            flushed,
+            loss_evidence: LossEvidence::Exhausted,
+        };
         rows.recycle(handle);
         if handle.with(|state| !state.membership.is_broken) {
             marks::write_lost_marks(handle, stripe, &mut resolved).await;
@@ -159,7 +165,7 @@ async fn resync_stripe(handle: &VolumeHandle, stripe: StripeIndex) {
         let mut entries: Vec<ListEntry> = StripePosition::first(data.len())
             .map(|position| {
                 let own = rows.evidence.rows[position].entry;
-                if reconciliation.rebuilt.contains(position) { reconciliation.truth[position] } else { own }
+                if reconciliation.rebuilt.contains(position) { reconciliation.expected[position] } else { own }
             })
             .collect();
         if state.geometry.scheme.has_versions() {
@@ -177,7 +183,7 @@ async fn resync_stripe(handle: &VolumeHandle, stripe: StripeIndex) {
         }
         changed(state, stripe, data, entries, &rows)
     });
-    // Chunks that seem lost may be on members that have just gone: the stripe is resynced when they are back.
+    // Of a broken volume nothing is decided: what seems lost may be on the members that are gone.
     if handle.with(|state| state.membership.is_broken) {
         let buffers = writes.into_iter().filter_map(|(_, op)| op.buffer());
         handle.with(|state| state.io.recycle(buffers));
@@ -235,7 +241,8 @@ fn copies(
 }
 
 /// The rows of an already written stripe that are in a state that no crash leaves: a write that was cut short leaves an
-/// appendix of the old row or of the new one, and both can be read and belong in this place.
+/// appendix of the old row or of the new one, and both can be read and belong in this place. (Some disks cannot read a sector
+/// whose write lost power: such a sector is reported as unreadable, though a crash made it so.)
 fn damaged_not_by_crash(evidence: &Evidence) -> Vec<(StripePosition, RowStatus)> {
     let is_damaged = |status| {
         matches!(status, RowStatus::Unreadable | RowStatus::Corrupt | RowStatus::Elsewhere { is_whole: true, .. })
@@ -290,7 +297,7 @@ fn reused_versions(evidence: &Evidence, reconciliation: &Reconciliation) -> Posi
     }
     let is_taken_back = |&position: &StripePosition| {
         let own = evidence.rows[position].entry;
-        let kept = if reconciliation.rebuilt.contains(position) { reconciliation.truth[position] } else { own };
+        let kept = if reconciliation.rebuilt.contains(position) { reconciliation.expected[position] } else { own };
         let mut named = evidence.claims(position).map(|(_, entry)| entry).chain([own]);
         named.any(|entry| entry.version.number() > kept.version.number())
     };
@@ -309,7 +316,7 @@ fn report(handle: &VolumeHandle, stripe: StripeIndex, lost: PositionSet) {
 /// written? Then there was no first write either, or nothing is left of it. Two reads must agree: a misdirected read
 /// shows nothing, and the appendix it hid would be there again after the next crash.
 pub(super) async fn is_unwritten(handle: &VolumeHandle, stripe: StripeIndex) -> bool {
-    let present = handle.with(|state| PositionSet::range(0, state.shape().slots()) - state.membership.missing(stripe));
+    let present = handle.with(|state| PositionSet::range(0, state.shape().width()) - state.membership.missing(stripe));
     for _ in 0..2 {
         let mut rows = rows::read(handle, stripe, PositionSet::NONE, present).await;
         handle.with(|state| discard_trimmed_rows(state, stripe, &mut rows));
@@ -342,7 +349,7 @@ fn decide_by_parity(state: &mut VolumeState, rows: &Rows, reconciliation: &mut R
     if state.geometry.scheme.checks_itself() || sound.count() <= shape.data {
         return;
     }
-    let mut all: Vec<Option<Buffer>> = (0..shape.slots()).map(|_| None).collect();
+    let mut all: Vec<Option<Buffer>> = (0..shape.width()).map(|_| None).collect();
     for position in sound.iter() {
         all[position] = rows.buffers[position].as_ref().map(|row| {
             let mut copy = state.io.pool.take(row.len());
@@ -351,12 +358,12 @@ fn decide_by_parity(state: &mut VolumeState, rows: &Rows, reconciliation: &mut R
         });
     }
     let using: Vec<StripePosition> = sound.iter().take(shape.data).collect();
-    let gone = shape.data_slots() - sound;
+    let gone = shape.data_set() - sound;
     if !gone.is_empty() {
         repair::decode(state, &mut all, gone, &using);
     }
     let parities = repair::encode(state, &all[..shape.data]);
-    let is_whole = (sound & shape.parity_slots()).iter().all(|position| {
+    let fits = (sound & shape.parity_set()).iter().all(|position| {
         let row = rows.content(position, chunk_bytes);
         row == Some(&parities[position.get() - shape.data][..chunk_bytes])
     });
@@ -367,12 +374,12 @@ fn decide_by_parity(state: &mut VolumeState, rows: &Rows, reconciliation: &mut R
         true => gone.iter().all(is_listed),
         false => gone.count() <= 1,
     };
-    let truth = all[..shape.data].iter().map(|row| ListEntry { sum: sum(row), ..ListEntry::default() }).collect();
+    let expected = all[..shape.data].iter().map(|row| ListEntry { sum: sum(row), ..ListEntry::default() }).collect();
     state.io.recycle(parities.into_iter().chain(all.into_iter().flatten()));
-    if is_whole && is_proven {
-        let parities = sound & shape.parity_slots();
+    if fits && is_proven {
+        let parities = sound & shape.parity_set();
         *reconciliation =
-            Reconciliation { rebuilt: gone, parities, truth, resealed: PositionSet::NONE, lost: PositionSet::NONE };
+            Reconciliation { rebuilt: gone, parities, expected, resealed: PositionSet::NONE, lost: PositionSet::NONE };
     }
 }
 
@@ -395,10 +402,10 @@ async fn read_until_alike(handle: &VolumeHandle, stripe: StripeIndex, rows: &mut
         }
         again.recycle(handle);
     }
-    doubtful.iter().for_each(|position| rows.evidence.rows[position] = RowEvidence::nothing(RowStatus::Unreadable));
+    doubtful.iter().for_each(|position| rows.evidence.rows[position] = RowEvidence::with_status(RowStatus::Unreadable));
 }
 
-/// In a stripe that the written map calls unwritten, only rows written since the page's `since` count: older rows were
+/// In a stripe that the written map calls unwritten, only rows at or above the page's trim horizon count: older rows were
 /// forgotten by a trim, and stay so.
 fn discard_trimmed_rows(state: &VolumeState, stripe: StripeIndex, rows: &mut Rows) {
     let page = state.geometry.written_page_of(stripe);
@@ -409,7 +416,7 @@ fn discard_trimmed_rows(state: &VolumeState, stripe: StripeIndex, rows: &mut Row
             None => row.entry.version.number(),
         };
         if least < trim_horizon {
-            *row = RowEvidence::nothing(RowStatus::Corrupt);
+            *row = RowEvidence::with_status(RowStatus::Corrupt);
         }
     }
 }
@@ -418,9 +425,9 @@ fn discard_trimmed_rows(state: &VolumeState, stripe: StripeIndex, rows: &mut Row
 fn known_rows(state: &mut VolumeState, rows: &Rows, reconciliation: &mut Reconciliation) -> Vec<Option<Buffer>> {
     let shape = state.shape();
     let chunk_bytes = state.chunk_bytes();
-    let data = shape.data_slots();
+    let data = shape.data_set();
     let kept = data - reconciliation.rebuilt - reconciliation.lost;
-    let mut all: Vec<Option<Buffer>> = (0..shape.slots()).map(|_| None).collect();
+    let mut all: Vec<Option<Buffer>> = (0..shape.width()).map(|_| None).collect();
     for position in (kept | reconciliation.parities).iter() {
         let Some(row) = &rows.buffers[position] else { continue };
         let mut copy = state.io.pool.take(state.row_bytes());
@@ -435,7 +442,8 @@ fn known_rows(state: &mut VolumeState, rows: &Rows, reconciliation: &mut Reconci
             .iter()
             .filter(|&position| {
                 let row = all[position].as_ref().expect("it was decoded");
-                state.geometry.scheme.lists_sums() && crc32c(&row[..chunk_bytes]) != reconciliation.truth[position].sum
+                state.geometry.scheme.lists_sums()
+                    && crc32c(&row[..chunk_bytes]) != reconciliation.expected[position].sum
             })
             .collect();
         reconciliation.rebuilt = reconciliation.rebuilt - wrong;

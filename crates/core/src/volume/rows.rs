@@ -116,11 +116,11 @@ fn collect(
 ) -> Rows {
     let (shape, WantedRows { stripe, chunks, appendices }) = (state.shape(), requested.all);
     let mut rows = Rows {
-        buffers: (0..shape.slots()).map(|_| None).collect(),
+        buffers: (0..shape.width()).map(|_| None).collect(),
         evidence: Evidence {
             scheme: state.geometry.scheme,
             shape,
-            rows: vec![RowEvidence::nothing(RowStatus::Missing); shape.slots()],
+            rows: vec![RowEvidence::with_status(RowStatus::NotRead); shape.width()],
         },
         read: chunks | appendices,
         appendices,
@@ -130,16 +130,16 @@ fn collect(
         rows.evidence.rows[position] = match (done.result, &done.buffer) {
             (Ok(()), Some(buffer)) => open(state, stripe, position, buffer),
             (Ok(()), None) => unreachable!("a read that is done brings its buffer back"),
-            (Err(DiskFault::Medium), _) => RowEvidence::nothing(RowStatus::Unreadable),
+            (Err(DiskFault::Medium), _) => RowEvidence::with_status(RowStatus::Unreadable),
             (Err(DiskFault::Gone), _) => {
                 gone.push(done.disk);
-                RowEvidence::nothing(RowStatus::Missing)
+                RowEvidence::with_status(RowStatus::NotRead)
             }
         };
         // An appendix alone cannot prove its chunk: it is taken out of the evidence; its buffer is kept to be changed.
         let is_neighbour = appendices.contains(position) && rows.evidence.scheme.has_buddies();
         if is_neighbour && shape.is_data(position) && rows.evidence.rows[position].is_sound() {
-            rows.evidence.rows[position] = RowEvidence::nothing(RowStatus::Missing);
+            rows.evidence.rows[position] = RowEvidence::with_status(RowStatus::NotRead);
             rows.read.remove(position);
         }
         match done.result {
@@ -156,26 +156,26 @@ pub(super) fn open(state: &VolumeState, stripe: StripeIndex, position: StripePos
     let chunk_bytes = state.chunk_bytes();
     let is_marked = |content: &[u8]| state.shape().is_data(position) && state.is_marked(stripe, position, content);
     if scheme == Scheme::None {
-        let mut seen = RowEvidence::nothing(RowStatus::Sound);
+        let mut seen = RowEvidence::with_status(RowStatus::Sound);
         seen.entry.version = if is_marked(buffer) { Version(0).lost() } else { Version(0) };
         return seen;
     }
-    let is_whole = buffer.len() > state.geometry.appendix_bytes as usize;
-    let (content, appendix) = buffer.split_at(if is_whole { chunk_bytes } else { 0 });
-    let sum = is_whole.then(|| crc32c(content));
+    let is_full = buffer.len() > state.geometry.appendix_bytes as usize;
+    let (content, appendix) = buffer.split_at(if is_full { chunk_bytes } else { 0 });
+    let sum = is_full.then(|| crc32c(content));
     let identity = state.identity(stripe, position);
     let mut seen = if state.shape().is_data(position) {
         let mut tag = tag::open_data(appendix, identity, sum);
         if state.is_planted(SeededBug::BelieveSpoiltVersions) {
             tag.entry.version = tag::written_version(appendix);
         }
-        RowEvidence { entry: tag.entry, neighbour: tag.neighbour, ..RowEvidence::nothing(tag.status) }
+        RowEvidence { entry: tag.entry, predecessor_sum: tag.predecessor_sum, ..RowEvidence::with_status(tag.status) }
     } else {
         let mut entries = vec![ListEntry::default(); state.shape().data];
         let (status, is_list_sound) = tag::open_parity(appendix, identity, sum, &mut entries);
         let is_believed = is_list_sound || !scheme.checks_itself();
         let entry = ListEntry { sum: sum.unwrap_or(0), ..ListEntry::default() };
-        RowEvidence { entry, list: is_believed.then_some(entries), ..RowEvidence::nothing(status) }
+        RowEvidence { entry, list: is_believed.then_some(entries), ..RowEvidence::with_status(status) }
     };
     if !scheme.checks_itself() {
         seen.status = RowStatus::Sound;

@@ -44,7 +44,7 @@ pub(super) struct Scheduler {
     /// Writes that wait for their stripe.
     pub writes: Writes,
     /// Requests without a reply yet, and other tasks that may write (count): a stop waits until it is 0.
-    pub requests: usize,
+    pub unfinished: usize,
 }
 
 impl Scheduler {

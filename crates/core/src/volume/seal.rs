@@ -22,7 +22,7 @@ pub(super) fn seal(
     let (chunk_bytes, identity) = (state.chunk_bytes(), state.identity(stripe, position));
     if state.shape().is_data(position) {
         let entry = state.sealed(ListEntry { sum, ..entries[position] });
-        tag::seal_data(row, chunk_bytes, identity, entry, neighbour(state, position, entries));
+        tag::seal_data(row, chunk_bytes, identity, entry, predecessor_sum(state, position, entries));
     } else {
         let entries = match state.geometry.scheme.has_versions() {
             true => Cow::Borrowed(entries),
@@ -46,8 +46,8 @@ pub(super) fn sum_and_seal(
     }
 }
 
-/// The sum that a data chunk's appendix copies from its neighbour; 0 in schemes without such copies.
-pub(super) fn neighbour(state: &VolumeState, position: StripePosition, entries: &[ListEntry]) -> u32 {
+/// The sum that a data chunk's appendix copies from the chunk before it; 0 in schemes without such copies.
+pub(super) fn predecessor_sum(state: &VolumeState, position: StripePosition, entries: &[ListEntry]) -> u32 {
     let before = state.shape().before(position);
     if state.geometry.scheme.has_buddies() && before != position { entries[before].sum } else { 0 }
 }

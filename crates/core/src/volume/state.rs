@@ -48,7 +48,8 @@ impl VolumeState {
     }
 
     /// Handles the end of an operation, if it was a flush or a durable write. If a flush failed, or a durable write to
-    /// a disk with unflushed writes, the disk's cache may have lost data: no later flush of that disk counts.
+    /// a disk with unflushed writes, the disk's cache may have lost data: no later flush of that disk counts. (A disk without any
+    /// had nothing else to lose: then the error is of this very write.)
     pub fn sync_ended(&mut self, done: &MemberOpDone) {
         let Some(sync) = self.io.syncs.end(done.id) else { return };
         if done.result.is_err() && self.membership.is_current(sync.disk) {
@@ -81,7 +82,7 @@ impl VolumeState {
     /// The physical identity of a row: the array, its member, its place there, and its position.
     pub fn identity(&self, stripe: StripeIndex, position: StripePosition) -> RowIdentity {
         let place = self.geometry.place(stripe, position);
-        RowIdentity { array: self.array(), member: place.member, row: place.row, role: position }
+        RowIdentity { array: self.array(), member: place.member, row: place.row, position }
     }
 
     /// The mark that says that this data chunk was lost.
@@ -119,7 +120,7 @@ impl VolumeState {
 
     /// Disks that hang, and are to be taken out; checked from time to time. Empty if more hang at once than can be spared,
     /// because then the disks are not to blame; or if the last check is long ago, because then this program itself was stopped.
-    pub fn hung(&mut self) -> Vec<PlacedDisk> {
+    pub fn check_hung(&mut self) -> Vec<PlacedDisk> {
         if self.io.groups.is_idle() {
             self.io.checked_at = self.scheduler.now;
         }
@@ -148,7 +149,7 @@ impl VolumeState {
 
     /// Is all of this region resynced?
     pub fn is_region_resynced(&self, region: RegionIndex) -> bool {
-        !self.maps.unsynced.has(region) || self.is_planted(SeededBug::CleanBeforeResync)
+        !self.maps.pending_resync.has(region) || self.is_planted(SeededBug::CleanBeforeResync)
     }
 
     /// Queues a verification of the stripe to which the row at this offset of a member belongs.

@@ -2,9 +2,9 @@
 
 use super::handle::VolumeHandle;
 use super::persist;
-use super::repair::{self, Resolved};
+use super::repair::{self, StripeContent};
 use super::rows::{self, Rows};
-use super::seal::{neighbour, seal, sum_and_seal};
+use super::seal::{predecessor_sum, seal, sum_and_seal};
 use super::state::VolumeState;
 use super::writes::PendingWrite;
 use crate::buffer::Buffer;
@@ -53,7 +53,7 @@ pub(super) fn first(
             data.push(Some(row));
         }
         let entries = vec![ListEntry { version, sum: 0 }; data.len()];
-        whole(state, stripe, data, entries, state.shape().data_slots())
+        encode_stripe(state, stripe, data, entries, state.shape().data_set())
     })
 }
 
@@ -67,7 +67,7 @@ pub(super) async fn version(handle: &VolumeHandle) -> Version {
 }
 
 /// Computes all parities and sums from all data. Returns the rows that change: those of `touched`, and the parities.
-pub(super) fn whole(
+pub(super) fn encode_stripe(
     state: &mut VolumeState,
     stripe: StripeIndex,
     data: Vec<Option<Buffer>>,
@@ -76,7 +76,7 @@ pub(super) fn whole(
 ) -> StripeOutput {
     let chunk_bytes = state.chunk_bytes();
     let mut parities: Vec<Buffer> = (0..state.shape().parity).map(|_| state.io.pool.take(state.row_bytes())).collect();
-    let mut sums = vec![0; state.shape().slots()];
+    let mut sums = vec![0; state.shape().width()];
     {
         let sources: Vec<&[u8]> =
             data.iter().map(|row| &row.as_ref().expect("all data are known")[..chunk_bytes]).collect();
@@ -142,19 +142,19 @@ pub(super) async fn replace(
     partial: PositionSet,
 ) -> Result<Option<StripeOutput>, BlockFailure> {
     let plan = handle.with(|state| {
-        let data = state.shape().data_slots();
+        let data = state.shape().data_set();
         let is_read = data
             .iter()
             .filter(|&position| state.maps.read_status.is_read(state.maps.chunk(stripe, position)))
             .collect();
         let missing = state.membership.missing(stripe);
-        let known = PlanState { is_read, missing, turn: stripe.get() as usize };
+        let known = PlanState { is_read, missing, list_rotation: stripe.get() as usize };
         plan(state.geometry.scheme, state.shape(), Want::Write { touched, partial }, known)
     });
     let Some(plan) = plan else { return Ok(None) };
     // With all parities missing no list holds the checksums that neighbours copy: only a read of all data keeps the copies right.
     let are_all_lists_missing = handle.with(|state| {
-        let parities = state.shape().parity_slots();
+        let parities = state.shape().parity_set();
         !parities.is_empty()
             && state.geometry.scheme.has_buddies()
             && parities.is_subset(state.membership.missing(stripe))
@@ -169,7 +169,7 @@ pub(super) async fn replace(
         let missing = state.membership.missing(stripe);
         let needed = match plan.mode {
             PlanMode::ReadModifyWrite => touched,
-            _ => (state.shape().data_slots() - touched) | partial,
+            _ => (state.shape().data_set() - touched) | partial,
         };
         !(needed & missing).is_empty()
     });
@@ -208,13 +208,13 @@ fn modify(
     let shape = state.shape();
     let scheme = state.geometry.scheme;
     let chunk_bytes = state.chunk_bytes();
-    let parities: Vec<StripePosition> = (plan.read_chunks & shape.parity_slots()).iter().collect();
+    let parities: Vec<StripePosition> = (plan.read_chunks & shape.parity_set()).iter().collect();
     // The list agrees with the chunks that were read: all that was read is consistent.
     let listed = parities.iter().find_map(|&position| rows.evidence.rows[position].list.clone());
     let mut entries = listed.unwrap_or_else(|| vec![ListEntry::default(); shape.data]);
 
     let mut all: Vec<Option<Buffer>> =
-        shape.parity_slots().iter().map(|position| rows.buffers[position].take()).collect();
+        shape.parity_set().iter().map(|position| rows.buffers[position].take()).collect();
     let mut output = StripeOutput { rows: Vec::new(), appendices: Vec::new() };
     let mut fresh = Vec::new();
     for position in touched.iter() {
@@ -242,10 +242,10 @@ fn modify(
         output.rows.push((position, row));
     }
     for position in plan.write_appendices.iter() {
-        let neighbour = neighbour(state, position, &entries);
+        let predecessor_sum = predecessor_sum(state, position, &entries);
         let appendix = match rows.buffers[position].take() {
             Some(mut appendix) => {
-                tag::renew_neighbour(&mut appendix, neighbour);
+                tag::renew_predecessor_sum(&mut appendix, predecessor_sum);
                 appendix
             }
             // In the pure scheme an appendix holds nothing but the copy.
@@ -256,7 +256,7 @@ fn modify(
                     chunk_bytes,
                     state.identity(stripe, position),
                     ListEntry::default(),
-                    neighbour,
+                    predecessor_sum,
                 );
                 let mut appendix = state.io.pool.take(row.len() - chunk_bytes);
                 appendix.copy_from_slice(&row[chunk_bytes..]);
@@ -331,7 +331,7 @@ fn reconstruct(
         entries.push(entry);
     }
     state.io.recycle(rows.buffers.into_iter().flatten());
-    whole(state, stripe, data, entries, touched)
+    encode_stripe(state, stripe, data, entries, touched)
 }
 
 /// Replaces chunks of a stripe that had to be resolved first. A lost chunk may be overwritten as a whole; one that is
@@ -342,7 +342,7 @@ pub(super) async fn from_resolved(
     batch: &[PendingWrite],
     touched: PositionSet,
     partial: PositionSet,
-    resolved: Resolved,
+    resolved: StripeContent,
 ) -> Result<StripeOutput, BlockFailure> {
     if !(resolved.all_lost() & partial).is_empty() {
         resolved.recycle(handle);
@@ -365,6 +365,6 @@ pub(super) async fn from_resolved(
             }
             data.push(Some(row));
         }
-        whole(state, stripe, data, entries, touched | lost)
+        encode_stripe(state, stripe, data, entries, touched | lost)
     }))
 }

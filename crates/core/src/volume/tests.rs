@@ -273,7 +273,9 @@ impl Rig {
     fn kinds(&mut self) -> Vec<(u64, usize, CorruptionKind, Resolution)> {
         std::iter::from_fn(|| self.volume.poll_finding())
             .filter_map(|record| match record.place {
-                FindingPlace::Row { stripe, position } => Some((stripe.get(), position.get(), record.kind, record.end)),
+                FindingPlace::Row { stripe, position } => {
+                    Some((stripe.get(), position.get(), record.kind, record.resolution))
+                }
                 _ => None,
             })
             .collect()
@@ -439,7 +441,7 @@ fn damage_of_a_misdirected_write_is_repaired_at_its_victim_and_its_target() {
     rig.members[member][target..target + row_bytes].copy_from_slice(&old_target);
     rig.members[member][victim..victim + row_bytes].copy_from_slice(&stray);
     let row = rig.geometry.row_at(MemberOffset(victim as u64)).unwrap();
-    let (stripe, slot) = rig.geometry.layout.slot_at(member, row.get()).unwrap();
+    let (stripe, slot) = rig.geometry.layout.chunk_at(member, row.get()).unwrap();
     rig.volume.verify(Nanos(rig.now), RequestId(99), StripeIndex(stripe)..StripeIndex(stripe + 1));
     rig.pump();
     assert!(matches!(rig.volume.poll_reply(), Some((RequestId(99), BlockReply::Done))));

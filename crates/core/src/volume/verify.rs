@@ -7,7 +7,7 @@ use super::handle::VolumeHandle;
 use super::marks;
 use super::options::SeededBug;
 use super::remains;
-use super::repair::{self, Resolved};
+use super::repair::{self, StripeContent};
 use super::resync;
 use crate::index::StripeIndex;
 use crate::position_set::PositionSet;
@@ -29,12 +29,12 @@ pub(super) async fn stripe(handle: &VolumeHandle, stripe: StripeIndex) -> bool {
         let is_begun = handle.with(|state| state.maps.may_have_unmapped_write(stripe))
             && !resync::is_unwritten(handle, stripe).await;
         if is_begun {
-            let data = handle.with(|state| state.shape().data_slots());
+            let data = handle.with(|state| state.shape().data_set());
             report(handle, stripe, data, CorruptionKind::HalfWritten);
         }
         return !is_begun;
     }
-    let resolved: Resolved = marks::repair_and_mark(handle, stripe).await;
+    let resolved: StripeContent = marks::repair_and_mark(handle, stripe).await;
     if resolved.is_clean {
         handle.with(|state| resolved.flushed.iter().for_each(|position| state.maps.note_read(stripe, position)));
     }

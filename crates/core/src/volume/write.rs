@@ -106,8 +106,8 @@ async fn write_announced(
     };
     put::put(handle, stripe, rows, false).await?;
     handle.with(|state| state.maps.note_written(stripe));
-    // After a kill the resync finds this first write by its version, if that is not below the `since` of the page on
-    // the disks. Otherwise only the page itself records the write, and must be durable before the reply.
+    // After a kill the resync finds this first write by its version, if that is not below the trim horizon of the
+    // page on the disks. Otherwise only the page itself records the write, and must be durable before the reply.
     let needs_page = first_version.is_some_and(|version| {
         handle.with(|state| {
             let page = state.geometry.written_page_of(stripe);

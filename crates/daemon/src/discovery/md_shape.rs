@@ -141,7 +141,7 @@ mod tests {
             let (layout, chunk) = shape("raid1", disks, 0).map().unwrap();
             assert_eq!((layout.disks(), chunk, layout.shape().parity), (disks, 8, disks - 1));
             for row in 0..20 {
-                let stripes: Vec<u64> = (0..disks).map(|disk| layout.slot_at(disk, row).unwrap().0).collect();
+                let stripes: Vec<u64> = (0..disks).map(|disk| layout.chunk_at(disk, row).unwrap().0).collect();
                 assert_eq!(stripes, vec![row; disks]);
             }
         }

@@ -80,7 +80,7 @@ fn pieces(
                     "member {} of the Scrubjay volume {name}, stripe {stripe}, chunk {} of {}: {contents}",
                     superblock.member,
                     position.get() + 1,
-                    geometry.layout.shape().slots()
+                    geometry.layout.shape().width()
                 );
                 layers.push(SectorLayer {
                     depth,

@@ -40,9 +40,9 @@ impl DiskSet {
         change: impl Fn(&mut [u8], usize, &mut Rng),
     ) {
         let layout = self.geometry.layout;
-        let first = self.rng.below(layout.shape().slots() as u64);
+        let first = self.rng.below(layout.shape().width() as u64);
         for stripe in (0..self.geometry.stripes).step_by(step as usize) {
-            let place = layout.place(stripe, ((first + stripe / step) % layout.shape().slots() as u64) as usize);
+            let place = layout.place(stripe, ((first + stripe / step) % layout.shape().width() as u64) as usize);
             let (row, offset) = ((place.disk, place.row), self.geometry.chunk_offset(RowIndex(place.row)));
             let (damages, disk) = ([(row, DamageKind::Corrupt)], &self.disks[place.disk]);
             let mut bytes = vec![0; self.geometry.row_bytes() as usize];

@@ -306,7 +306,7 @@ impl Finding {
             stripe: record.place.stripe().map(StripeIndex::get),
             chunk,
             kind: record.kind,
-            end: record.end,
+            end: record.resolution,
         }
     }
 }
@@ -327,7 +327,7 @@ pub fn condition_of(state: MemberState, stripes: u64) -> (MemberCondition, Optio
 fn reason_text(why: FailureReason) -> &'static str {
     match why {
         FailureReason::Gone => "it does not answer",
-        FailureReason::Refused => "it refused a write",
+        FailureReason::Refused => "it refused a write or a flush, or did not keep what was written",
         FailureReason::Hung => "it did not answer in time",
         FailureReason::ByAdministrator => "taken out by the administrator",
     }

@@ -185,7 +185,7 @@ impl VolumeController {
             self.events.push(scrubjay_device::clock::today(), VolumeEvent::Finding(Finding::of(&record, path, data)));
             self.verifications.found(&record);
             self.finding_count += 1;
-            self.lost_count += u64::from(record.end == Resolution::Lost);
+            self.lost_count += u64::from(record.resolution == Resolution::Lost);
         }
         let ready = self.events.take_ready().into_iter();
         self.answers.extend(ready.map(|(id, events)| (id, to_line(&CommandAnswer::Events(events)))));

@@ -110,7 +110,7 @@ impl Verifications {
         // The metadata is verified with the first stripe.
         let stripe = record.place.stripe().unwrap_or(StripeIndex(0));
         for job in self.jobs.iter_mut().filter(|job| job.range.contains(&stripe)) {
-            match record.end {
+            match record.resolution {
                 Resolution::Lost => drop(job.lost.insert(stripe)),
                 _ => job.corrected += 1,
             }

@@ -93,7 +93,7 @@ impl ChunkMap {
     /// Chunks of a stripe, including redundant ones.
     pub fn slots(&self) -> usize {
         match self {
-            ChunkMap::Layout(layout) => layout.shape().slots(),
+            ChunkMap::Layout(layout) => layout.shape().width(),
             ChunkMap::Free(list) => list.len(),
             ChunkMap::Concatenated { .. } => 1,
             ChunkMap::Raid4 { disks } => *disks,

@@ -54,7 +54,7 @@ impl Costs {
 }
 
 fn cost(scheme: Scheme, shape: Shape, want: Want, is_first: bool) -> PlanCost {
-    let is_read = if is_first { PositionSet::NONE } else { shape.data_slots() };
+    let is_read = if is_first { PositionSet::NONE } else { shape.data_set() };
     let plan =
         plan(scheme, shape, want, StripeState { is_read, ..StripeState::default() }).expect("nothing is missing");
     let appendix_ios = plan.read_appendices.count() + plan.write_appendices.count();
@@ -84,7 +84,7 @@ mod tests {
                     for bits in 0u32..1 << data {
                         let is_read: PositionSet =
                             StripePosition::first(data).filter(|position| bits >> position.get() & 1 == 1).collect();
-                        let state = StripeState { is_read, turn: 7, ..StripeState::default() };
+                        let state = StripeState { is_read, list_rotation: 7, ..StripeState::default() };
                         let planned = |want| {
                             let planned = plan(scheme, shape, want, state).unwrap();
                             (planned.mode, planned.ios() as u32)
@@ -92,7 +92,7 @@ mod tests {
                         let cost = costs.read(length, !touched.is_subset(is_read));
                         assert_eq!((cost.mode, cost.ios), planned(Want::Read(touched)), "{scheme} {shape:?}");
                         for partial in ends {
-                            let needed = (shape.data_slots() - touched) | partial;
+                            let needed = (shape.data_set() - touched) | partial;
                             let cost = costs.write(length, partial.count(), !needed.is_subset(is_read));
                             let want = Want::Write { touched, partial };
                             assert_eq!((cost.mode, cost.ios), planned(want), "{scheme} {shape:?} {want:?}");

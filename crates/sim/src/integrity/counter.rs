@@ -276,7 +276,8 @@ mod tests {
             let is_read = &mut self.stripes[stripe.get() as usize];
             let partial = if accounting == Accounting::Strict { partial } else { PositionSet::NONE };
             let want = if is_write { Want::Write { touched, partial } } else { Want::Read(touched) };
-            let state = StripeState { is_read: *is_read, missing: PositionSet::NONE, turn: stripe.get() as usize };
+            let state =
+                StripeState { is_read: *is_read, missing: PositionSet::NONE, list_rotation: stripe.get() as usize };
             let plan = plan(self.scheme, RAID6, want, state).unwrap();
             self.ios += plan.ios() as u64;
             *is_read = match plan.mode {

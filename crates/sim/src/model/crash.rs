@@ -33,7 +33,7 @@ pub struct Crashes {
 /// Crashes during up to `writes_max` successive writes, with every set of up to `missing_max` members missing.
 pub fn crash(setup: &ModelSetup, writes_max: usize, missing_max: usize) -> Crashes {
     let mut crashes = Crashes::default();
-    let slots = setup.shape.slots();
+    let slots = setup.shape.width();
     let sets = (0..1usize << slots).map(|bits| {
         StripePosition::first(slots).filter(|position| bits >> position.get() & 1 == 1).collect::<PositionSet>()
     });
@@ -58,7 +58,7 @@ fn write_next(
         return;
     }
     let stripe = generations[generations.len() - 1];
-    let state = StripeState { is_read: PositionSet::NONE, missing: stripe.missing(setup), turn: 0 };
+    let state = StripeState { is_read: PositionSet::NONE, missing: stripe.missing(setup), list_rotation: 0 };
     for (touched, is_partial, plan) in writes(setup, state) {
         if is_partial {
             continue; // It writes the same rows as the whole write.
@@ -79,7 +79,7 @@ fn write_next(
 
 /// Visits every state that the disks can be in after a crash.
 fn visit_crash_states(setup: &ModelSetup, generations: &[ModelStripe], history: &[String], crashes: &mut Crashes) {
-    let all = PositionSet::range(0, setup.shape.slots()) - generations[0].missing(setup);
+    let all = PositionSet::range(0, setup.shape.width()) - generations[0].missing(setup);
     let choices: Vec<(StripePosition, Vec<CrashRow>)> =
         all.iter().map(|position| (position, crash_rows(setup, generations, position))).collect();
     let mut chosen = vec![0; choices.len()];
@@ -183,7 +183,7 @@ enum CrashFinding {
 /// Reconciles a stripe as the volume does when it opens, and reads every chunk.
 fn recovered(setup: &ModelSetup, generations: &[ModelStripe], stripe: &ModelStripe) -> CrashFinding {
     let mut seen = RowsSeen::default();
-    let all = PositionSet::range(0, setup.shape.slots());
+    let all = PositionSet::range(0, setup.shape.width());
     for (position, row) in all.iter().filter_map(|position| Some((position, stripe.row(setup, position)?))) {
         seen.insert(setup, position, row, true);
     }
@@ -206,7 +206,7 @@ fn recovered(setup: &ModelSetup, generations: &[ModelStripe], stripe: &ModelStri
 
 /// The content of each data chunk after the reconciliation; `None`: lost.
 fn contents_after(setup: &ModelSetup, seen: &RowsSeen, mut reconciliation: Reconciliation) -> [Option<u8>; DATA_MAX] {
-    let data = setup.shape.data_slots();
+    let data = setup.shape.data_set();
     let kept = data - reconciliation.rebuilt - reconciliation.lost;
     let mut contents = [None; DATA_MAX];
     for position in kept.iter() {
@@ -228,7 +228,7 @@ fn contents_after(setup: &ModelSetup, seen: &RowsSeen, mut reconciliation: Recon
             })
         };
         let content = if parities.iter().all(belongs) { first[position.get()] } else { NONSENSE };
-        let is_proven = !setup.scheme.lists_sums() || reconciliation.truth[position].sum == u32::from(content);
+        let is_proven = !setup.scheme.lists_sums() || reconciliation.expected[position].sum == u32::from(content);
         match is_proven {
             true => contents[position.get()] = Some(content),
             false => reconciliation.lost.insert(position),

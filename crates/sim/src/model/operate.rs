@@ -91,7 +91,7 @@ fn scrub(disks: &mut Disks) -> Result<(), OperationFailure> {
 
 /// The lists that a plan compares: none besides that of the parity used, where one list alone is used for rebuilding.
 fn compared_lists(setup: &ModelSetup, plan: StripePlan) -> PositionSet {
-    let parities = setup.shape.parity_slots();
+    let parities = setup.shape.parity_set();
     let is_rebuilding = plan.mode != PlanMode::ReadModifyWrite && !(plan.read_chunks & parities).is_empty();
     let left_out = if setup.lists == Lists::One && is_rebuilding { parities } else { PositionSet::NONE };
     plan.read_appendices - left_out
@@ -116,7 +116,7 @@ impl ModelWrite {
         let (setup, data) = (disks.setup, disks.setup.shape.data);
         let lists = match setup.increment {
             Increment::Found => PositionSet::NONE,
-            Increment::Greatest => setup.shape.parity_slots() - disks.stripe.missing(setup) - self.plan.read_chunks,
+            Increment::Greatest => setup.shape.parity_set() - disks.stripe.missing(setup) - self.plan.read_chunks,
         };
         let appendices = compared_lists(setup, self.plan) | lists;
         let known = learn(disks, self.plan.read_chunks, appendices, self.needed(setup))?;
@@ -137,10 +137,10 @@ impl ModelWrite {
     /// The contents without which the write cannot be done.
     fn needed(&self, setup: &ModelSetup) -> PositionSet {
         let partial = if self.is_partial { self.touched } else { PositionSet::NONE };
-        let is_encoded = !(self.plan.write_chunks & setup.shape.parity_slots()).is_empty();
+        let is_encoded = !(self.plan.write_chunks & setup.shape.parity_set()).is_empty();
         match self.plan.mode {
             PlanMode::ReadModifyWrite => self.touched,
-            _ if is_encoded => (setup.shape.data_slots() - self.touched) | partial,
+            _ if is_encoded => (setup.shape.data_set() - self.touched) | partial,
             _ => partial,
         }
     }
@@ -177,7 +177,7 @@ impl ModelWrite {
         marks: &[Option<ListMark>],
     ) -> Result<(), OperationFailure> {
         let (setup, data) = (disks.setup, disks.setup.shape.data);
-        for position in (self.plan.write_chunks & setup.shape.data_slots()).iter() {
+        for position in (self.plan.write_chunks & setup.shape.data_set()).iter() {
             let ListMark { version, content } =
                 marks[position.get()].filter(|_| self.touched.contains(position)).ok_or(OperationFailure::Unplanned)?;
             let before = setup.shape.before(position);
@@ -196,7 +196,7 @@ impl ModelWrite {
             }
             disks.write_appendix(position, sealed, copy);
         }
-        for position in (self.plan.write_chunks & setup.shape.parity_slots()).iter() {
+        for position in (self.plan.write_chunks & setup.shape.parity_set()).iter() {
             let row = match self.plan.mode {
                 PlanMode::ReadModifyWrite => self.modified(setup, known, marks, known.parities[position.get() - data]),
                 _ => encoded(setup, marks),

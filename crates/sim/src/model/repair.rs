@@ -71,7 +71,7 @@ pub fn learn(
 
 /// Reads all rows that are there: again without a fault, or for the first time.
 pub fn rows_of_stripe(disks: &Disks, is_again: bool) -> RowsSeen {
-    let all = PositionSet::range(0, disks.setup.shape.slots());
+    let all = PositionSet::range(0, disks.setup.shape.width());
     if is_again { disks.read_again(all) } else { disks.read(all, PositionSet::NONE) }
 }
 
@@ -95,7 +95,7 @@ pub fn repair_stripe(
     let mut evidence = seen.evidence(setup);
     if setup.lists == Lists::One {
         let first = evidence.lists().map(|(position, _)| position).find(|&position| evidence.rows[position].is_sound());
-        let other_lists = setup.shape.parity_slots().iter().filter(|&position| Some(position) != first);
+        let other_lists = setup.shape.parity_set().iter().filter(|&position| Some(position) != first);
         other_lists.for_each(|position| evidence.rows[position].list = None);
     }
     let diagnosis = judge(&evidence);
@@ -103,19 +103,19 @@ pub fn repair_stripe(
         return Err(OperationFailure::Error);
     }
     let mut known = KnownStripe::new(setup, &seen);
-    for position in (diagnosis.erased & setup.shape.data_slots()).iter() {
+    for position in (diagnosis.erased & setup.shape.data_set()).iter() {
         known.contents[position.get()] = None;
     }
-    for (index, truth) in diagnosis.truth.iter().enumerate() {
+    for (index, truth) in diagnosis.expected.iter().enumerate() {
         known.versions[index] = truth.map(|entry| entry.version.number() as u8);
         known.sums[index] = truth.map(|entry| entry.sum as u8).filter(|_| setup.scheme.lists_sums());
     }
-    let usable = PositionSet::range(0, setup.shape.slots()) - diagnosis.erased;
-    let Reconstruction::Right = known.decode(setup, setup.shape.data_slots(), usable, setup.lists) else {
+    let usable = PositionSet::range(0, setup.shape.width()) - diagnosis.erased;
+    let Reconstruction::Right = known.decode(setup, setup.shape.data_set(), usable, setup.lists) else {
         return Err(OperationFailure::Error);
     };
     known.complete(setup, usable);
-    let present = PositionSet::range(0, setup.shape.slots()) - disks.stripe.missing(setup);
+    let present = PositionSet::range(0, setup.shape.width()) - disks.stripe.missing(setup);
     for position in (diagnosis.erased & present).iter() {
         disks.write(position, known.row(setup, position));
         if let Some(chunk) = disks.stripe.chunks[..setup.shape.data].get_mut(position.get()) {

@@ -44,11 +44,11 @@ impl RowsSeen {
         let (place, is_whole) = match setup.shape.parity_index(position) {
             None => match self.data[position.get()] {
                 Some(row) => (row.place, row.content == row.sealed),
-                None => return RowStatus::Missing,
+                None => return RowStatus::NotRead,
             },
             Some(parity) => match self.parities[parity] {
                 Some(row) => (row.head.place, row.head.is_whole),
-                None => return RowStatus::Missing,
+                None => return RowStatus::NotRead,
             },
         };
         match place {
@@ -81,16 +81,16 @@ impl RowsSeen {
             return match self.data[position.get()].filter(|_| is_claimed) {
                 Some(row) => RowEvidence {
                     entry: entry(ListMark { version: row.version, content: row.content }),
-                    neighbour: row.neighbour.into(),
-                    ..RowEvidence::nothing(status)
+                    predecessor_sum: row.neighbour.into(),
+                    ..RowEvidence::with_status(status)
                 },
-                None => RowEvidence::nothing(RowStatus::Missing),
+                None => RowEvidence::with_status(RowStatus::NotRead),
             };
         };
         let is_believed = !matches!(status, RowStatus::Elsewhere { .. } | RowStatus::Corrupt);
         let row = self.parities[parity].filter(|_| is_believed && setup.scheme.has_appendix());
         let list = row.map(|row| row.list[..setup.shape.data].iter().map(|&mark| entry(mark)).collect());
-        RowEvidence { list, ..RowEvidence::nothing(status) }
+        RowEvidence { list, ..RowEvidence::with_status(status) }
     }
 
     /// If all rows that were read are sound and agree: the data chunks that were compared with a copy of their version
@@ -100,7 +100,7 @@ impl RowsSeen {
             return None;
         }
         let evidence = self.evidence(setup);
-        let is_claimed = |position: &StripePosition| evidence.rows[*position].status != RowStatus::Missing;
+        let is_claimed = |position: &StripePosition| evidence.rows[*position].status != RowStatus::NotRead;
         let is_compared = |&index: &StripePosition| self.whole.contains(index) && evidence.claims(index).count() > 1;
         is_consistent(&evidence, self.slots(setup).iter().filter(is_claimed).collect())
             .then(|| setup.shape.data_positions().filter(is_compared).collect())

@@ -35,7 +35,7 @@ pub struct StepResult {
 /// corrupt at a time, and while one is, at most m - 1 others are missing; otherwise at most m.
 pub fn steps(setup: &ModelSetup, stripe: &ModelStripe, mut visit: impl FnMut(StepResult)) {
     let (missing, wrong) = (stripe.missing(setup), stripe.wrong(setup));
-    for position in (PositionSet::range(0, setup.shape.slots()) - missing).iter() {
+    for position in (PositionSet::range(0, setup.shape.width()) - missing).iter() {
         let reserved = usize::from(!(wrong - PositionSet::one(position)).is_empty());
         if missing.count() + 1 + reserved <= setup.shape.parity {
             let mut after = *stripe;
@@ -75,7 +75,7 @@ fn faults(setup: &ModelSetup, before: &ModelStripe, op: ModelOp, done: &Operatio
     let (missing, wrong) = (before.missing(setup), before.wrong(setup));
     let read = match op {
         ModelOp::Read { plan, .. } | ModelOp::Write { plan, .. } => plan.read_chunks | plan.read_appendices,
-        ModelOp::Rebuild(_) | ModelOp::Scrub => PositionSet::range(0, setup.shape.slots()),
+        ModelOp::Rebuild(_) | ModelOp::Scrub => PositionSet::range(0, setup.shape.width()),
     };
     for position in (read - missing).iter().filter(|&position| is_within(setup, wrong, position, missing)) {
         faults.push(ModelFault::Misread(position));
@@ -101,10 +101,10 @@ fn faults(setup: &ModelSetup, before: &ModelStripe, op: ModelOp, done: &Operatio
 
 /// All operations that are possible in a state, with every plan for each.
 fn ops(setup: &ModelSetup, stripe: &ModelStripe, missing: PositionSet) -> Vec<ModelOp> {
-    let data = setup.shape.data_slots();
+    let data = setup.shape.data_set();
     let is_read = stripe.is_read(setup);
-    let parities_left = setup.shape.parity - (missing & setup.shape.parity_slots()).count();
-    let states = (0..parities_left.max(1)).map(|turn| StripeState { is_read, missing, turn });
+    let parities_left = setup.shape.parity - (missing & setup.shape.parity_set()).count();
+    let states = (0..parities_left.max(1)).map(|list_rotation| StripeState { is_read, missing, list_rotation });
     let mut ops: Vec<ModelOp> = missing.iter().map(ModelOp::Rebuild).collect();
     ops.push(ModelOp::Scrub);
     let mut insert = |op: ModelOp| {
@@ -162,7 +162,7 @@ fn subsets(data: usize) -> impl Iterator<Item = PositionSet> {
 
 /// A read-modify-write, whether or not it is cheaper (Li & Lee 2014, sections II-A and V).
 fn modify(setup: &ModelSetup, touched: PositionSet, state: StripeState) -> Option<StripePlan> {
-    let parities = setup.shape.parity_slots() - state.missing;
+    let parities = setup.shape.parity_set() - state.missing;
     let is_possible = (touched & state.missing).is_empty() && !parities.is_empty();
     let buddies = buddies(setup, touched) - state.missing;
     is_possible.then(|| StripePlan {
@@ -181,8 +181,8 @@ fn reconstruct(
     partial: PositionSet,
     state: StripeState,
 ) -> Option<StripePlan> {
-    let parities = setup.shape.parity_slots() - state.missing;
-    let read_chunks = (setup.shape.data_slots() - touched) | partial;
+    let parities = setup.shape.parity_set() - state.missing;
+    let read_chunks = (setup.shape.data_set() - touched) | partial;
     if !((read_chunks | touched) & state.missing).is_empty() || parities.is_empty() {
         return None;
     }
@@ -191,7 +191,7 @@ fn reconstruct(
         Scheme::Pure => !read_chunks.is_empty(),
         _ => !read_chunks.is_subset(state.is_read),
     };
-    let list = parities.iter().nth(state.turn).filter(|_| needs_list);
+    let list = parities.iter().nth(state.list_rotation).filter(|_| needs_list);
     let old_versions = if setup.scheme == Scheme::Hybrid1 { touched - read_chunks } else { PositionSet::NONE };
     Some(StripePlan {
         mode: PlanMode::ReconstructWrite,

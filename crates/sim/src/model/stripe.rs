@@ -121,7 +121,7 @@ impl ModelStripe {
         for chunk in &mut stripe.chunks[..setup.shape.data] {
             chunk.truth = ListMark { version: u8::from(setup.scheme.has_versions()), content: WRITTEN };
         }
-        for position in 0..setup.shape.slots() {
+        for position in 0..setup.shape.width() {
             let ideal = stripe.ideal(setup, StripePosition(position));
             stripe.put(setup, StripePosition(position), Some(ideal));
         }

@@ -247,7 +247,7 @@ impl StripeFixture {
             clear_unkept(scheme, seen)
         });
         let evidence = Evidence { scheme, shape: SHAPE, rows: rows.collect() };
-        if is_consistent(&evidence, PositionSet::range(0, SHAPE.slots())) {
+        if is_consistent(&evidence, PositionSet::range(0, SHAPE.width())) {
             return SchemeFinding::Missed;
         }
         let diagnosis = judge(&evidence);
@@ -277,10 +277,10 @@ fn open(position: StripePosition, row: &[u8]) -> RowEvidence {
     let sum = crc32c(&row[..CHUNK]);
     if SHAPE.is_data(position) {
         let tag = tag::open_data(&row[CHUNK..], identity(position, 7), Some(sum));
-        return RowEvidence { entry: tag.entry, neighbour: tag.neighbour, ..RowEvidence::nothing(tag.status) };
+        return RowEvidence { entry: tag.entry, predecessor_sum: tag.predecessor_sum, ..RowEvidence::with_status(tag.status) };
     }
     let (opened, list) = listed(position, row);
-    RowEvidence { list: opened.1.then_some(list), ..RowEvidence::nothing(opened.0) }
+    RowEvidence { list: opened.1.then_some(list), ..RowEvidence::with_status(opened.0) }
 }
 
 /// A parity's list, its status, and whether the list can be believed.
@@ -291,7 +291,7 @@ fn listed(position: StripePosition, row: &[u8]) -> ((RowStatus, bool), Vec<ListE
 }
 
 fn identity(position: StripePosition, row: u64) -> RowIdentity {
-    RowIdentity { array: 0x5c_2b, member: MemberIndex(position.get()), row: RowIndex(row), role: position }
+    RowIdentity { array: 0x5c_2b, member: MemberIndex(position.get()), row: RowIndex(row), position }
 }
 
 /// A stripe of these contents; the data victim, which was written last, has this version.

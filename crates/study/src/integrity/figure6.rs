@@ -48,7 +48,7 @@ fn add(series: &mut Vec<Series>, curve: Series) {
 
 /// Formulas (2) to (4), computed from the plans.
 pub(super) fn curve(scheme: Scheme, shape: Shape, is_write: bool, is_first: bool) -> Vec<(f64, f64)> {
-    let is_read = if is_first { PositionSet::NONE } else { shape.data_slots() };
+    let is_read = if is_first { PositionSet::NONE } else { shape.data_set() };
     let percent = |touched: usize| {
         let slots = PositionSet::range(0, touched);
         let want =

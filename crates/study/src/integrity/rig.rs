@@ -57,12 +57,12 @@ pub struct Rig {
 impl Rig {
     /// A volume that was fully written, flushed and read once, so that later reads need no first-read comparison.
     pub fn new(scheme: Scheme) -> Rig {
-        let layout = Layout::new(LayoutKind::Rotating, SHAPE, SHAPE.slots()).expect("a shape that the layout takes");
+        let layout = Layout::new(LayoutKind::Rotating, SHAPE, SHAPE.width()).expect("a shape that the layout takes");
         let parameters = ArrayParameters { layout, scheme, chunk_bytes: CHUNK, block_bytes: SECTOR };
         let size = STRIPES * SHAPE.data as u64 * CHUNK;
         let geometry = Geometry::fit(&parameters, MEMBER_BYTES, Some(size)).expect("the members are large enough");
         let disk = |slot| MemberDisk::new(slot as u64, SECTOR as usize, MEMBER_BYTES);
-        let mut disks: Vec<MemberDisk> = (0..SHAPE.slots()).map(disk).collect();
+        let mut disks: Vec<MemberDisk> = (0..SHAPE.width()).map(disk).collect();
         array::create(geometry, &mut disks);
         let assembly = assemble(&array::given(&disks)).expect("members that were just created");
         let member_bytes = vec![MEMBER_BYTES; disks.len()];

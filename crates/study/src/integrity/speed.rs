@@ -91,7 +91,7 @@ fn by_disks(speeds: &[Speed], parity: usize, machine: &str) -> Figure {
         caption: caption(&speeds, parity, machine),
         x: Axis::whole("disks of a stripe"),
         y: Axis::linear("data encoded (GB/s)"),
-        series: series(&speeds, |speed| speed.shape.slots() as f64),
+        series: series(&speeds, |speed| speed.shape.width() as f64),
     }
 }
 

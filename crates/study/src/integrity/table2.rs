@@ -125,7 +125,7 @@ impl CountedPlans {
             PlanMode::Read => Want::Read(slots),
             _ => Want::Write { touched: slots, partial: PositionSet::NONE },
         };
-        let is_read = if is_first { PositionSet::NONE } else { shape.data_slots() };
+        let is_read = if is_first { PositionSet::NONE } else { shape.data_set() };
         let plan =
             plan(scheme, shape, want, StripeState { is_read, ..StripeState::default() }).expect("nothing is missing");
         // A scheme may choose the other write mode, if that is cheaper for it.
@@ -156,6 +156,6 @@ fn bare(mode: PlanMode, shape: Shape, touched: usize) -> usize {
     match mode {
         PlanMode::Read | PlanMode::Reconstruct => touched,
         PlanMode::ReadModifyWrite => 2 * (touched + shape.parity),
-        PlanMode::ReconstructWrite | PlanMode::FullStripe => shape.slots(),
+        PlanMode::ReconstructWrite | PlanMode::FullStripe => shape.width(),
     }
 }

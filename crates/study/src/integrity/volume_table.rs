@@ -15,7 +15,7 @@ use scrubjay_sim::model::SilentCorruption;
 /// The stripe of the victims.
 const STRIPE: u64 = 8;
 /// The stripe in which the victim's disk has the same slot: stray writes were meant for it.
-const TARGET: u64 = STRIPE - SHAPE.slots() as u64;
+const TARGET: u64 = STRIPE - SHAPE.width() as u64;
 /// The data slot that is damaged. The rows before and after it on its disk hold data, too.
 const DATA_VICTIM: usize = 2;
 /// The parity slot that is damaged.

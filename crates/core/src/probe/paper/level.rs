@@ -102,7 +102,7 @@ pub fn costs_of(fit: &LayoutFit) -> Vec<(f64, f64)> {
     match (library::copies_of(&fit.layout), shape.parity) {
         (1, 0) => vec![(1.0, 1.0)],
         (1, parity) => {
-            let (usual, rare) = (2.0 + 2.0 * parity as f64, shape.slots() as f64);
+            let (usual, rare) = (2.0 + 2.0 * parity as f64, shape.width() as f64);
             vec![(1.0 - RECONSTRUCT_PRIOR, usual), (RECONSTRUCT_PRIOR, rare)]
         }
         (copies, _) => vec![(1.0, copies as f64)],

@@ -37,7 +37,7 @@ pub enum PageError {
     Array,
     /// It is another page.
     Index,
-    /// Its generation or `since` is higher than any volume gets ([`NUMBER_END`]).
+    /// Its generation or trim horizon is higher than any volume gets ([`NUMBER_END`]).
     Number,
 }
 

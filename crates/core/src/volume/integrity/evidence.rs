@@ -13,16 +13,16 @@ pub struct RowEvidence {
     pub status: RowStatus,
     /// A data row's version, and the CRC-32C of the content that was read.
     pub entry: ListEntry,
-    /// A data row's copy of its neighbour's checksum: that of the data chunk before it; for the first, of the last.
-    pub neighbour: u32,
+    /// A data row's copy of its predecessor's checksum: that of the data chunk before it; for the first, of the last.
+    pub predecessor_sum: u32,
     /// A parity row's list, one entry per data chunk, if it can be believed.
     pub list: Option<Vec<ListEntry>>,
 }
 
 impl RowEvidence {
     /// A row with this status of which nothing else is known.
-    pub fn nothing(status: RowStatus) -> RowEvidence {
-        RowEvidence { status, entry: ListEntry::default(), neighbour: 0, list: None }
+    pub fn with_status(status: RowStatus) -> RowEvidence {
+        RowEvidence { status, entry: ListEntry::default(), predecessor_sum: 0, list: None }
     }
 
     /// Whether the row is whole and in its place.
@@ -58,16 +58,16 @@ impl Evidence {
         })
     }
 
-    /// All claims about data chunk `index`, each with the position that makes it: itself, its neighbour, the parities.
+    /// All claims about data chunk `index`, each with the position that makes it: itself, the data chunk after it, the parities.
     pub fn claims(&self, index: StripePosition) -> impl Iterator<Item = (StripePosition, ListEntry)> {
         let own = self.rows[index].is_sound().then(|| (index, self.rows[index].entry));
-        let buddy = self.shape.after(index);
-        // Without parities nothing keeps the copies up to date: a write of one chunk does not know its neighbour's checksum.
+        let successor = self.shape.after(index);
+        // Without parities nothing keeps the copies up to date: a write of one chunk does not know its predecessor's checksum.
         let is_kept = self.scheme.has_buddies() && self.shape.parity > 0;
-        let has_buddy = is_kept && buddy != index && self.rows[buddy].is_sound();
-        let copy = has_buddy.then(|| {
-            let sum = self.rows[buddy].neighbour;
-            (buddy, ListEntry { sum, ..ListEntry::default() })
+        let has_copy = is_kept && successor != index && self.rows[successor].is_sound();
+        let copy = has_copy.then(|| {
+            let sum = self.rows[successor].predecessor_sum;
+            (successor, ListEntry { sum, ..ListEntry::default() })
         });
         own.into_iter().chain(copy).chain(self.lists().map(move |(position, list)| (position, list[index])))
     }

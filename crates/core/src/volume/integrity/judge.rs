@@ -22,7 +22,7 @@ pub struct Diagnosis {
     /// contradict: their last write was lost.
     pub stale: PositionSet,
     /// What each data chunk should be; `None` if nothing is known of it.
-    pub truth: Vec<Option<ListEntry>>,
+    pub expected: Vec<Option<ListEntry>>,
     /// Data chunks whose right content cannot be proven.
     pub lost: PositionSet,
 }
@@ -37,16 +37,16 @@ impl Diagnosis {
 /// Judges the rows of one stripe.
 pub fn judge(evidence: &Evidence) -> Diagnosis {
     let found = match evidence.scheme {
-        Scheme::None => RowFound { truth: vec![None; evidence.shape.data], ..RowFound::default() },
+        Scheme::None => StripeVerdict { expected: vec![None; evidence.shape.data], ..StripeVerdict::default() },
         Scheme::Hybrid1 | Scheme::Stamp => by_versions(evidence),
         Scheme::Pure | Scheme::Hybrid2 => by_sums(evidence),
     };
-    let all = PositionSet::range(0, evidence.shape.slots());
+    let all = PositionSet::range(0, evidence.shape.width());
     let erased = (all - evidence.sound()) | found.stale;
-    let data = evidence.shape.data_slots();
+    let data = evidence.shape.data_set();
     let is_too_much = erased.count() > evidence.shape.parity;
     let lost = (if is_too_much { erased & data } else { PositionSet::NONE }) | found.conflict;
-    Diagnosis { erased, stale: found.stale, truth: found.truth, lost }
+    Diagnosis { erased, stale: found.stale, expected: found.expected, lost }
 }
 
 /// Whether each row in `read` is whole, and nothing that the rows say of each other differs. (Rows that were not read are
@@ -65,19 +65,19 @@ pub fn is_consistent(evidence: &Evidence, read: PositionSet) -> bool {
 }
 
 #[derive(Default)]
-struct RowFound {
+struct StripeVerdict {
     stale: PositionSet,
     /// Data chunks about which two claims differ, and nothing decides between them.
     conflict: PositionSet,
-    truth: Vec<Option<ListEntry>>,
+    expected: Vec<Option<ListEntry>>,
 }
 
 /// The greatest version that any row claims is that of the last write; rows that claim an older one are stale.
-fn by_versions(evidence: &Evidence) -> RowFound {
-    let mut found = RowFound::default();
+fn by_versions(evidence: &Evidence) -> StripeVerdict {
+    let mut found = StripeVerdict::default();
     for index in evidence.shape.data_positions() {
         let newest = claims(evidence, index, None).map(|(_, entry)| entry).max_by_key(|entry| entry.version.number());
-        found.truth.push(newest);
+        found.expected.push(newest);
         let Some(newest) = newest else { continue };
         for (position, entry) in claims(evidence, index, None) {
             if entry.version.number() < newest.version.number() {
@@ -95,27 +95,27 @@ fn by_versions(evidence: &Evidence) -> RowFound {
         && let [position] = culprits(evidence, disputed(evidence))[..]
     {
         found.stale = PositionSet::one(position);
-        found.truth = truth(evidence, Some(position));
+        found.expected = expected(evidence, Some(position));
     }
     found
 }
 
 /// Finds the one row without which all claims agree. Unless there is exactly one, the disputed chunks are in conflict.
-fn by_sums(evidence: &Evidence) -> RowFound {
+fn by_sums(evidence: &Evidence) -> StripeVerdict {
     let disputed = disputed(evidence);
     if disputed.is_empty() {
-        return RowFound { truth: truth(evidence, None), ..RowFound::default() };
+        return StripeVerdict { expected: expected(evidence, None), ..StripeVerdict::default() };
     }
     match culprits(evidence, disputed)[..] {
-        [position] => RowFound {
+        [position] => StripeVerdict {
             stale: PositionSet::one(position),
-            truth: truth(evidence, Some(position)),
-            ..RowFound::default()
+            expected: expected(evidence, Some(position)),
+            ..StripeVerdict::default()
         },
         _ => {
             let undisputed = |(index, entry)| if disputed.contains(index) { None } else { entry };
-            let truth = StripePosition::numbered(truth(evidence, None)).map(undisputed).collect();
-            RowFound { conflict: disputed, truth, ..RowFound::default() }
+            let expected = StripePosition::numbered(expected(evidence, None)).map(undisputed).collect();
+            StripeVerdict { conflict: disputed, expected, ..StripeVerdict::default() }
         }
     }
 }
@@ -155,7 +155,7 @@ fn culprits(evidence: &Evidence, disputed: PositionSet) -> Vec<StripePosition> {
 }
 
 /// What each data chunk is by the first claim about it, row `without` left out.
-fn truth(evidence: &Evidence, without: Option<StripePosition>) -> Vec<Option<ListEntry>> {
+fn expected(evidence: &Evidence, without: Option<StripePosition>) -> Vec<Option<ListEntry>> {
     let first = |index: StripePosition| claims(evidence, index, without).next().map(|(_, entry)| entry);
     evidence.shape.data_positions().map(first).collect()
 }
@@ -173,12 +173,14 @@ mod tests {
         let mut rows: Vec<RowEvidence> = (0..data)
             .map(|index| RowEvidence {
                 entry: entry(index),
-                neighbour: entry((index + data - 1) % data).sum,
-                ..RowEvidence::nothing(RowStatus::Sound)
+                predecessor_sum: entry((index + data - 1) % data).sum,
+                ..RowEvidence::with_status(RowStatus::Sound)
             })
             .collect();
         let list = Some((0..data).map(entry).collect::<Vec<_>>());
-        rows.extend((0..parity).map(|_| RowEvidence { list: list.clone(), ..RowEvidence::nothing(RowStatus::Sound) }));
+        rows.extend(
+            (0..parity).map(|_| RowEvidence { list: list.clone(), ..RowEvidence::with_status(RowStatus::Sound) }),
+        );
         if !scheme.has_versions() {
             let entries = rows.iter_mut().flat_map(|row| row.list.iter_mut().flatten().chain([&mut row.entry]));
             entries.for_each(|entry| entry.version = Version(0));
@@ -217,7 +219,7 @@ mod tests {
             older.rows[5].list.as_mut().unwrap()[1] = old(scheme);
             assert!(!is_consistent(&older, all), "{scheme}: an older list");
             let mut torn = stripe(scheme, 4, 2);
-            torn.rows[2] = RowEvidence::nothing(RowStatus::Corrupt);
+            torn.rows[2] = RowEvidence::with_status(RowStatus::Corrupt);
             assert!(
                 !is_consistent(&torn, all) && is_consistent(&torn, all - PositionSet::one(StripePosition(2))),
                 "{scheme}: a torn row"
@@ -231,11 +233,13 @@ mod tests {
             for failed in [None, Some(1), Some(4), Some(5)] {
                 let mut evidence = stripe(scheme, 4, 2);
                 evidence.rows[2].entry = old(scheme);
-                failed.inspect(|&position: &usize| evidence.rows[position] = RowEvidence::nothing(RowStatus::Missing));
+                failed.inspect(|&position: &usize| {
+                    evidence.rows[position] = RowEvidence::with_status(RowStatus::NotRead)
+                });
                 let diagnosis = judge(&evidence);
                 assert_eq!(diagnosis.stale, PositionSet::one(StripePosition(2)), "{scheme} without {failed:?}");
                 assert!(diagnosis.lost.is_empty());
-                assert_eq!(diagnosis.truth[2].unwrap().sum, 102);
+                assert_eq!(diagnosis.expected[2].unwrap().sum, 102);
             }
         }
     }
@@ -260,11 +264,11 @@ mod tests {
     fn a_stale_parity_does_not_rebuild_a_missing_chunk_when_another_list_is_newer() {
         for scheme in CHECKED {
             let mut evidence = stripe(scheme, 4, 2);
-            evidence.rows[1] = RowEvidence::nothing(RowStatus::Missing);
+            evidence.rows[1] = RowEvidence::with_status(RowStatus::NotRead);
             evidence.rows[4].list.as_mut().unwrap()[1] = old(scheme);
             let diagnosis = judge(&evidence);
             assert_eq!(diagnosis.erased, [1, 4].map(StripePosition).into_iter().collect(), "{scheme}");
-            assert_eq!((diagnosis.truth[1].unwrap().sum, diagnosis.lost), (101, PositionSet::NONE));
+            assert_eq!((diagnosis.expected[1].unwrap().sum, diagnosis.lost), (101, PositionSet::NONE));
         }
     }
 
@@ -273,8 +277,8 @@ mod tests {
         // A parity and the neighbour are missing: the chunk's own content against one list, and no order between them.
         let mut evidence = stripe(Scheme::Hybrid2, 4, 2);
         evidence.rows[2].entry = old(Scheme::Hybrid2);
-        evidence.rows[3] = RowEvidence::nothing(RowStatus::Missing);
-        evidence.rows[4] = RowEvidence::nothing(RowStatus::Missing);
+        evidence.rows[3] = RowEvidence::with_status(RowStatus::NotRead);
+        evidence.rows[4] = RowEvidence::with_status(RowStatus::NotRead);
         let diagnosis = judge(&evidence);
         assert_eq!(diagnosis.lost & PositionSet::one(StripePosition(2)), PositionSet::one(StripePosition(2)));
         assert!((diagnosis.lost & PositionSet::range(0, 2)).is_empty());
@@ -284,7 +288,7 @@ mod tests {
     fn more_erased_chunks_than_parities_are_lost_and_whole_ones_are_not() {
         let mut evidence = stripe(Scheme::Stamp, 4, 2);
         for position in [0, 1, 5] {
-            evidence.rows[position] = RowEvidence::nothing(RowStatus::Unreadable);
+            evidence.rows[position] = RowEvidence::with_status(RowStatus::Unreadable);
         }
         let diagnosis = judge(&evidence);
         assert_eq!(diagnosis.lost, PositionSet::range(0, 2));
@@ -311,7 +315,7 @@ mod tests {
     fn hybrid_1_blames_one_row_when_versions_were_counted_on_from_an_old_one() {
         let diagnosis = judge(&counted_on());
         assert_eq!((diagnosis.stale, diagnosis.lost), (PositionSet::one(StripePosition(3)), PositionSet::NONE));
-        assert_eq!(diagnosis.truth[0].unwrap().version, Version(8));
+        assert_eq!(diagnosis.expected[0].unwrap().version, Version(8));
     }
 
     #[test]

@@ -5,8 +5,9 @@
 //! Each believable list of a parity is a state that the whole stripe was in at some time. The first rule that can be followed
 //! applies:
 //!
-//! 0. Without versions nothing shows which is newer. Disregard at most as many rows as there are parities: if all other
-//!    claims agree, that is the stripe's state. The disregarded rows were torn, or corrupt before.
+//! 0. Without versions nothing shows which is newer. Disregard the rows that are not sound, and at most one sound row; together
+//!    no more than there are parities. If all other claims agree, that is the stripe's state. The disregarded rows were torn,
+//!    or corrupt before.
 //! 1. Forward: the newest version of each chunk, if parities that encode exactly these can rebuild what is older.
 //! 2. Another list, if it takes nothing back: no row that is there names a newer version of itself.
 //! 3. If a data row is missing or foreign: another list, taking back what was not acknowledged as durable.
@@ -29,7 +30,7 @@ pub struct Reconciliation {
     /// The parities from which they are rebuilt.
     pub parities: PositionSet,
     /// What each data chunk should be; used for the rebuilt ones.
-    pub truth: Vec<ListEntry>,
+    pub expected: Vec<ListEntry>,
     /// Data rows that stay as they are but do not fit their own appendix: they get a new one.
     pub resealed: PositionSet,
     /// Data chunks whose right content cannot be proven.
@@ -38,7 +39,7 @@ pub struct Reconciliation {
 
 /// Decides about the rows of one stripe. Rows of missing members are in the evidence as missing.
 pub fn reconcile(evidence: &Evidence) -> Reconciliation {
-    let data = evidence.shape.data_slots();
+    let data = evidence.shape.data_set();
     let status = |position: StripePosition| evidence.rows[position].status;
     let torn: PositionSet = data.iter().filter(|&position| status(position) == RowStatus::Torn).collect();
     let gone = data - evidence.sound() - torn;
@@ -72,7 +73,7 @@ pub fn reconcile(evidence: &Evidence) -> Reconciliation {
     Reconciliation {
         rebuilt: PositionSet::NONE,
         parities: PositionSet::NONE,
-        truth: evidence.rows[..evidence.shape.data].iter().map(|row| row.entry).collect(),
+        expected: evidence.rows[..evidence.shape.data].iter().map(|row| row.entry).collect(),
         resealed: torn - still_lost,
         lost: gone | still_lost,
     }
@@ -84,11 +85,11 @@ fn agreed(evidence: &Evidence) -> Option<Reconciliation> {
         return None;
     }
     let diagnosis = judge(evidence);
-    let truth: Option<Vec<ListEntry>> = diagnosis.truth.into_iter().collect();
-    truth.filter(|_| diagnosis.lost.is_empty()).map(|truth| Reconciliation {
-        rebuilt: diagnosis.erased & evidence.shape.data_slots(),
-        parities: evidence.shape.parity_slots() - diagnosis.erased,
-        truth,
+    let expected: Option<Vec<ListEntry>> = diagnosis.expected.into_iter().collect();
+    expected.filter(|_| diagnosis.lost.is_empty()).map(|expected| Reconciliation {
+        rebuilt: diagnosis.erased & evidence.shape.data_set(),
+        parities: evidence.shape.parity_set() - diagnosis.erased,
+        expected,
         resealed: PositionSet::NONE,
         lost: PositionSet::NONE,
     })
@@ -111,7 +112,7 @@ impl Candidate {
         Reconciliation {
             rebuilt: self.rebuilt,
             parities: self.parities,
-            truth: self.list.clone(),
+            expected: self.list.clone(),
             resealed: PositionSet::NONE,
             lost: PositionSet::NONE,
         }
@@ -175,8 +176,8 @@ mod tests {
 
     /// One data row (its own version, its status) and one parity (the version that its list has).
     fn mirror(own: u64, status: RowStatus, listed: u64) -> Evidence {
-        let data = RowEvidence { entry: entry(own), ..RowEvidence::nothing(status) };
-        let parity = RowEvidence { list: Some(vec![entry(listed)]), ..RowEvidence::nothing(RowStatus::Sound) };
+        let data = RowEvidence { entry: entry(own), ..RowEvidence::with_status(status) };
+        let parity = RowEvidence { list: Some(vec![entry(listed)]), ..RowEvidence::with_status(RowStatus::Sound) };
         Evidence { scheme: Scheme::Stamp, shape: Shape { data: 1, parity: 1 }, rows: vec![data, parity] }
     }
 
@@ -206,10 +207,11 @@ mod tests {
 
     /// Data rows (version, status), then parities that list these versions.
     fn versions(data: &[(u64, RowStatus)], lists: &[&[u64]]) -> Evidence {
-        let own = data.iter().map(|&(own, status)| RowEvidence { entry: entry(own), ..RowEvidence::nothing(status) });
+        let own =
+            data.iter().map(|&(own, status)| RowEvidence { entry: entry(own), ..RowEvidence::with_status(status) });
         let parity = |list: &&[u64]| RowEvidence {
             list: Some(list.iter().map(|&version| entry(version)).collect()),
-            ..RowEvidence::nothing(RowStatus::Sound)
+            ..RowEvidence::with_status(RowStatus::Sound)
         };
         let rows = own.chain(lists.iter().map(parity)).collect();
         Evidence { scheme: Scheme::Stamp, shape: Shape { data: data.len(), parity: lists.len() }, rows }
@@ -241,10 +243,11 @@ mod tests {
         let entry = |sum| ListEntry { version: Version(0), sum };
         let row = |position: u32| RowEvidence {
             entry: entry(position),
-            neighbour: (position + 2) % 3,
-            ..RowEvidence::nothing(RowStatus::Sound)
+            predecessor_sum: (position + 2) % 3,
+            ..RowEvidence::with_status(RowStatus::Sound)
         };
-        let parity = RowEvidence { list: Some((0..3).map(entry).collect()), ..RowEvidence::nothing(RowStatus::Sound) };
+        let parity =
+            RowEvidence { list: Some((0..3).map(entry).collect()), ..RowEvidence::with_status(RowStatus::Sound) };
         let rows = (0..3).map(row).chain([parity]).collect();
         Evidence { scheme, shape: Shape { data: 3, parity: 1 }, rows }
     }
@@ -260,8 +263,8 @@ mod tests {
                 (PositionSet::one(StripePosition(1)), PositionSet::one(StripePosition(3))),
                 "{scheme}"
             );
-            assert_eq!(reconciliation.truth[1].sum, 1);
-            evidence.rows[1] = RowEvidence::nothing(RowStatus::Torn);
+            assert_eq!(reconciliation.expected[1].sum, 1);
+            evidence.rows[1] = RowEvidence::with_status(RowStatus::Torn);
             assert_eq!(reconcile(&evidence).rebuilt, PositionSet::one(StripePosition(1)), "{scheme}");
         }
     }

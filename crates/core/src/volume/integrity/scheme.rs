@@ -54,7 +54,7 @@ impl Scheme {
         matches!(self, Scheme::Pure | Scheme::Hybrid2 | Scheme::Stamp)
     }
 
-    /// Whether a data chunk carries a copy of its neighbour's checksum.
+    /// Whether a data chunk carries a copy of its predecessor's checksum.
     pub const fn has_buddies(self) -> bool {
         matches!(self, Scheme::Pure | Scheme::Hybrid2)
     }

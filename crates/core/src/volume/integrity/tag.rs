@@ -30,7 +30,7 @@ const PLACE: usize = 20;
 const ARRAY: usize = 28;
 /// Start of a data chunk's version (8 bytes), in bytes before the end of its row.
 pub const VERSION: usize = 36;
-const NEIGHBOUR: usize = 44;
+const PREDECESSOR_SUM: usize = 44;
 
 /// Bytes that an appendix needs, for parities that list `data` data chunks.
 pub const fn appendix_need(data: usize) -> usize {
@@ -68,7 +68,7 @@ pub struct RowIdentity {
     /// The row on that member, below 2^48.
     pub row: RowIndex,
     /// The position in the stripe.
-    pub role: StripePosition,
+    pub position: StripePosition,
 }
 
 impl RowIdentity {
@@ -89,11 +89,11 @@ pub struct ListEntry {
 
 indexed!(StripePosition: ListEntry, Option<ListEntry>);
 
-/// Writes a data chunk's appendix. `entry.sum` is the CRC-32C of the chunk's content, `neighbour` that of its neighbour's.
-pub fn seal_data(row: &mut [u8], chunk_bytes: usize, identity: RowIdentity, entry: ListEntry, neighbour: u32) {
+/// Writes a data chunk's appendix. `entry.sum` is the CRC-32C of the chunk's content, `predecessor_sum` that of its neighbour's.
+pub fn seal_data(row: &mut [u8], chunk_bytes: usize, identity: RowIdentity, entry: ListEntry, predecessor_sum: u32) {
     let appendix = &mut row[chunk_bytes..];
     appendix.fill(0);
-    put(appendix, NEIGHBOUR, &neighbour.to_le_bytes());
+    put(appendix, PREDECESSOR_SUM, &predecessor_sum.to_le_bytes());
     seal(appendix, VERSION, identity, entry.version, entry.sum);
 }
 
@@ -111,16 +111,16 @@ pub fn seal_parity(row: &mut [u8], chunk_bytes: usize, identity: RowIdentity, su
     seal(appendix, versions_at, identity, Version(newest), sum);
 }
 
-/// Replaces the copy of the neighbour's checksum in a data chunk's appendix; no checksum covers it.
-pub fn renew_neighbour(appendix: &mut [u8], neighbour: u32) {
-    put(appendix, NEIGHBOUR, &neighbour.to_le_bytes());
+/// Replaces the copy of the predecessor's checksum in a data chunk's appendix; no checksum covers it.
+pub fn renew_predecessor_sum(appendix: &mut [u8], predecessor_sum: u32) {
+    put(appendix, PREDECESSOR_SUM, &predecessor_sum.to_le_bytes());
 }
 
 fn seal(appendix: &mut [u8], body_at: usize, identity: RowIdentity, version: Version, content_sum: u32) {
     put(appendix, VERSION, &version.0.to_le_bytes());
     put(appendix, ARRAY, &identity.array.to_le_bytes());
     put(appendix, PLACE, &identity.place().to_le_bytes());
-    put(appendix, ROLE, &(identity.role.get() as u32).to_le_bytes());
+    put(appendix, ROLE, &(identity.position.get() as u32).to_le_bytes());
     let (body_sum, self_sum) = sums(appendix, body_at, content_sum);
     put(appendix, BODY_SUM, &body_sum.to_le_bytes());
     put(appendix, SELF_SUM, &self_sum.to_le_bytes());
@@ -150,7 +150,8 @@ fn take_u64(appendix: &[u8], from_end: usize) -> u64 {
 /// The status of a row, from what it says of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowStatus {
-    /// It is whole and in its place; whether it is current, only other rows show.
+    /// It is whole and in its place, as far as the scheme can tell (`none` and `pure` cannot: every row that can be read is
+    /// sound). Whether it is current, only other rows show.
     Sound,
     /// It is in its place, but its content does not fit its appendix: a write was cut short, or another write overwrote its
     /// beginning.
@@ -168,8 +169,9 @@ pub enum RowStatus {
     Corrupt,
     /// The disk could not read it.
     Unreadable,
-    /// Its member is out, or does not hold the row yet.
-    Missing,
+    /// There is no evidence of it: its member is out or does not hold the row yet, or it was not read, or only an appendix was,
+    /// which alone proves nothing.
+    NotRead,
 }
 
 /// A data chunk's appendix, opened.
@@ -179,8 +181,8 @@ pub struct DataTag {
     pub status: RowStatus,
     /// The version (0 in a torn row whose appendix is damaged too), and the CRC-32C of the content that was read.
     pub entry: ListEntry,
-    /// The neighbour's checksum, as this appendix has it.
-    pub neighbour: u32,
+    /// The predecessor's checksum, as this appendix has it.
+    pub predecessor_sum: u32,
 }
 
 /// Opens the appendix of a data chunk whose content has the CRC-32C `content_sum`. `None`: the appendix was read alone; then
@@ -194,7 +196,7 @@ pub fn open_data(appendix: &[u8], identity: RowIdentity, content_sum: Option<u32
     DataTag {
         status,
         entry: ListEntry { version, sum: content_sum.unwrap_or(0) },
-        neighbour: take_u32(appendix, NEIGHBOUR),
+        predecessor_sum: take_u32(appendix, PREDECESSOR_SUM),
     }
 }
 
@@ -238,7 +240,7 @@ fn status(appendix: &[u8], body_at: usize, identity: RowIdentity, content_sum: O
     let place = take_u64(appendix, PLACE);
     let is_of_array = take_u64(appendix, ARRAY) == identity.array;
     let is_in_place =
-        is_of_array && place == identity.place() && take_u32(appendix, ROLE) == identity.role.get() as u32;
+        is_of_array && place == identity.place() && take_u32(appendix, ROLE) == identity.position.get() as u32;
     // The second value: whether the checksums match, the body sum and (if the content was read) the self sum.
     match (is_in_place, is_whole && is_body_whole) {
         (true, true) => RowStatus::Sound,
@@ -260,7 +262,7 @@ mod tests {
 
     const CHUNK: usize = 512;
     const IDENTITY: RowIdentity =
-        RowIdentity { array: 0xfeed, member: MemberIndex(3), row: RowIndex(77), role: StripePosition(1) };
+        RowIdentity { array: 0xfeed, member: MemberIndex(3), row: RowIndex(77), position: StripePosition(1) };
 
     fn data_row(fill: u8, version: u64) -> Vec<u8> {
         let mut row = vec![fill; CHUNK + 512];
@@ -277,11 +279,11 @@ mod tests {
     fn a_sealed_row_opens_sound_in_its_own_place_only() {
         let row = data_row(7, 42);
         let tag = open(&row, IDENTITY);
-        assert_eq!((tag.status, tag.entry.version, tag.neighbour), (RowStatus::Sound, Version(42), 0x1234));
+        assert_eq!((tag.status, tag.entry.version, tag.predecessor_sum), (RowStatus::Sound, Version(42), 0x1234));
         let elsewhere = RowStatus::Elsewhere { member: MemberIndex(3), row: RowIndex(77), is_whole: true };
         assert_eq!(open(&row, RowIdentity { row: RowIndex(78), ..IDENTITY }).status, elsewhere);
         assert_eq!(open(&row, RowIdentity { member: MemberIndex(2), ..IDENTITY }).status, elsewhere);
-        assert_eq!(open(&row, RowIdentity { role: StripePosition(2), ..IDENTITY }).status, RowStatus::Corrupt);
+        assert_eq!(open(&row, RowIdentity { position: StripePosition(2), ..IDENTITY }).status, RowStatus::Corrupt);
         assert_eq!(open(&row, RowIdentity { array: 1, ..IDENTITY }).status, RowStatus::Corrupt);
     }
 
@@ -297,14 +299,14 @@ mod tests {
             }
         }
         let mut changed = row.clone();
-        renew_neighbour(&mut changed[CHUNK..], 9);
-        assert_eq!((open(&changed, IDENTITY).status, open(&changed, IDENTITY).neighbour), (RowStatus::Sound, 9));
+        renew_predecessor_sum(&mut changed[CHUNK..], 9);
+        assert_eq!((open(&changed, IDENTITY).status, open(&changed, IDENTITY).predecessor_sum), (RowStatus::Sound, 9));
     }
 
     #[test]
     fn a_row_is_torn_wherever_its_write_was_cut_short() {
         let (old, new) = (data_row(1, 1), data_row(2, 2));
-        for cut in (1..CHUNK + 512 - NEIGHBOUR).step_by(64) {
+        for cut in (1..CHUNK + 512 - PREDECESSOR_SUM).step_by(64) {
             let mut torn = new.clone();
             torn[cut..].copy_from_slice(&old[cut..]);
             assert_eq!(open(&torn, IDENTITY).status, RowStatus::Torn, "cut at {cut}");

@@ -10,7 +10,7 @@ use crate::volume::integrity::scheme::Scheme;
 ///
 /// For odd n it is one too low where the chunks that stay were not read since they were written: [`break_even`].
 pub fn switch_point(shape: Shape) -> usize {
-    (shape.slots() + 1).div_ceil(2).saturating_sub(shape.parity)
+    (shape.width() + 1).div_ceil(2).saturating_sub(shape.parity)
 }
 
 /// Formulas (8) and (9): Hybrid-1 when the mean write is smaller than tau* chunks, else Hybrid-2. (The formulas leave
@@ -95,7 +95,7 @@ fn ios(scheme: Scheme, shape: Shape, is_write: bool, touched: usize, is_first: b
     let positions = PositionSet::range(0, touched);
     let want =
         if is_write { Want::Write { touched: positions, partial: PositionSet::NONE } } else { Want::Read(positions) };
-    let is_read = if is_first { PositionSet::NONE } else { shape.data_slots() };
+    let is_read = if is_first { PositionSet::NONE } else { shape.data_set() };
     let plan = super::plan(scheme, shape, want, StripeState { is_read, ..StripeState::default() });
     plan.expect("nothing is missing").ios()
 }
@@ -120,7 +120,7 @@ mod tests {
         let cases =
             (5..=15).flat_map(|positions| (1..=3).map(move |parity| Shape { data: positions - parity, parity }));
         for shape in cases.filter(|shape| shape.data > shape.parity) {
-            let odd = shape.slots() % 2;
+            let odd = shape.width() % 2;
             assert_eq!(break_even(shape, false), switch_point(shape), "{shape:?}");
             assert_eq!(break_even(shape, true), switch_point(shape) + odd, "{shape:?}");
         }

@@ -20,8 +20,8 @@ pub(super) fn plan(scheme: Scheme, shape: Shape, wanted: PositionSet, state: Str
 
 /// k of the remaining chunks, data first, and the lists of all other parities; `None` when fewer than k remain.
 pub(super) fn survivors(scheme: Scheme, shape: Shape, state: StripeState) -> Option<(PositionSet, PositionSet)> {
-    let mut chunks = shape.data_slots() - state.missing;
-    let mut other_parities = shape.parity_slots() - state.missing;
+    let mut chunks = shape.data_set() - state.missing;
+    let mut other_parities = shape.parity_set() - state.missing;
     for _ in chunks.count()..shape.data {
         let parity = other_parities.first()?;
         other_parities.remove(parity);
@@ -33,12 +33,12 @@ pub(super) fn survivors(scheme: Scheme, shape: Shape, state: StripeState) -> Opt
 /// The parity whose list is read, if one remains.
 pub(super) fn list(shape: Shape, state: StripeState) -> PositionSet {
     if state.missing.is_empty() && shape.parity > 0 {
-        return PositionSet::one(shape.parity_position(state.turn % shape.parity));
+        return PositionSet::one(shape.parity_position(state.list_rotation % shape.parity));
     }
-    let left = shape.parity_slots() - state.missing;
+    let left = shape.parity_set() - state.missing;
     match left.count() {
         0 => PositionSet::NONE,
-        count => left.iter().nth(state.turn % count).into_iter().collect(),
+        count => left.iter().nth(state.list_rotation % count).into_iter().collect(),
     }
 }
 

@@ -25,7 +25,7 @@ pub struct StripeState {
     pub missing: PositionSet,
     /// Index of the remaining parity whose list is read, modulo their count (the volume uses the stripe's number, so
     /// that all parities take turns).
-    pub turn: usize,
+    pub list_rotation: usize,
 }
 
 /// How the plan reads or writes.

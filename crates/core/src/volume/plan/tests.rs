@@ -5,7 +5,7 @@ use crate::index::StripePosition;
 use crate::position_set::PositionSet;
 use crate::units::VolumeOffset;
 
-const HEALTHY: StripeState = StripeState { is_read: PositionSet::NONE, missing: PositionSet::NONE, turn: 0 };
+const HEALTHY: StripeState = StripeState { is_read: PositionSet::NONE, missing: PositionSet::NONE, list_rotation: 0 };
 
 /// Every shape of at most `slots_max` positions with a data chunk or more.
 fn shapes(slots_max: usize) -> impl Iterator<Item = Shape> {
@@ -22,8 +22,8 @@ fn subsets(set: PositionSet) -> impl Iterator<Item = PositionSet> {
 
 /// Every non-empty set of wanted data chunks of a stripe, with every set of missing positions.
 fn wants(shape: Shape) -> impl Iterator<Item = (PositionSet, PositionSet)> {
-    let wanted = subsets(shape.data_slots()).filter(|wanted| !wanted.is_empty());
-    wanted.flat_map(move |wanted| subsets(PositionSet::range(0, shape.slots())).map(move |missing| (wanted, missing)))
+    let wanted = subsets(shape.data_set()).filter(|wanted| !wanted.is_empty());
+    wanted.flat_map(move |wanted| subsets(PositionSet::range(0, shape.width())).map(move |missing| (wanted, missing)))
 }
 
 /// A write of whole chunks.
@@ -33,7 +33,7 @@ fn write(touched: PositionSet) -> Want {
 
 /// I/Os of a healthy stripe; `is_first`: none of its chunks were read since they were written, else all were.
 fn ios(scheme: Scheme, shape: Shape, want: Want, is_first: bool) -> usize {
-    let is_read = if is_first { PositionSet::NONE } else { shape.data_slots() };
+    let is_read = if is_first { PositionSet::NONE } else { shape.data_set() };
     plan(scheme, shape, want, StripeState { is_read, ..HEALTHY }).expect("nothing is missing").ios()
 }
 
@@ -74,8 +74,8 @@ fn table_2_cell_by_cell() {
         for (start, tau) in (0..data).flat_map(|start| (1..=data).map(move |tau| (start, tau))) {
             let run: PositionSet = (start..start + tau).map(|number| StripePosition(number % data)).collect();
             for (scheme, is_first) in Scheme::ALL.into_iter().flat_map(|scheme| [(scheme, true), (scheme, false)]) {
-                let is_read = if is_first { PositionSet::NONE } else { shape.data_slots() };
-                let state = StripeState { is_read, missing: PositionSet::NONE, turn: start };
+                let is_read = if is_first { PositionSet::NONE } else { shape.data_set() };
+                let state = StripeState { is_read, missing: PositionSet::NONE, list_rotation: start };
                 let adds = |mode| table_2(scheme, mode, tau, data, is_first);
 
                 let read = plan(scheme, shape, Want::Read(run), state).unwrap();
@@ -83,10 +83,10 @@ fn table_2_cell_by_cell() {
                 cells.insert((scheme, PlanMode::Read as u8, tau == data, is_first));
 
                 let ways = match tau == data {
-                    true => vec![(shape.slots() + adds(PlanMode::FullStripe), PlanMode::FullStripe)],
+                    true => vec![(shape.width() + adds(PlanMode::FullStripe), PlanMode::FullStripe)],
                     false => vec![
                         (2 * (tau + parity) + adds(PlanMode::ReadModifyWrite), PlanMode::ReadModifyWrite),
-                        (shape.slots() + adds(PlanMode::ReconstructWrite), PlanMode::ReconstructWrite),
+                        (shape.width() + adds(PlanMode::ReconstructWrite), PlanMode::ReconstructWrite),
                     ],
                 };
                 let &(ios, mode) = ways.iter().min_by_key(|(ios, _)| ios).expect("the first of the least");
@@ -189,15 +189,15 @@ fn each_run_has_its_buddy() {
     }
 }
 
-/// The turn goes round the remaining parities.
+/// The rotation goes round the remaining parities.
 #[test]
 fn the_parities_lists_are_read_in_turn() {
     let shape = Shape { data: 3, parity: 3 };
-    let list_read = |missing: &[usize], turn| {
+    let list_read = |missing: &[usize], list_rotation| {
         let state = StripeState {
             is_read: PositionSet::NONE,
             missing: missing.iter().copied().map(StripePosition).collect(),
-            turn,
+            list_rotation,
         };
         plan(Scheme::Stamp, shape, Want::Read(PositionSet::one(StripePosition(1))), state)
             .unwrap()
@@ -205,8 +205,8 @@ fn the_parities_lists_are_read_in_turn() {
             .first()
             .map(StripePosition::get)
     };
-    assert_eq!([0, 1, 2, 3, 4].map(|turn| list_read(&[], turn)), [3, 4, 5, 3, 4].map(Some));
-    assert_eq!([0, 1, 2, 3].map(|turn| list_read(&[4], turn)), [3, 5, 3, 5].map(Some));
+    assert_eq!([0, 1, 2, 3, 4].map(|rotation| list_read(&[], rotation)), [3, 4, 5, 3, 4].map(Some));
+    assert_eq!([0, 1, 2, 3].map(|rotation| list_read(&[4], rotation)), [3, 5, 3, 5].map(Some));
     assert_eq!(list_read(&[3, 4, 5], 1), None, "none is left to ask");
 }
 
@@ -236,7 +236,7 @@ fn a_partly_overwritten_chunk_is_read_first() {
     let shape = Shape { data: 3, parity: 1 };
     let partial = PositionSet::one(StripePosition(2));
     let planned = |scheme, is_read| {
-        let want = Want::Write { touched: shape.data_slots(), partial };
+        let want = Want::Write { touched: shape.data_set(), partial };
         plan(scheme, shape, want, StripeState { is_read, ..HEALTHY }).unwrap()
     };
     let bare = planned(Scheme::None, PositionSet::NONE);
@@ -253,11 +253,11 @@ fn a_partly_overwritten_chunk_is_read_first() {
 /// Can the new content of every chunk to be written be computed from what is read? Any k chunks give all others; a
 /// parity follows from all new data, or from its old content and the old content of all chunks that change.
 fn suffices(shape: Shape, touched: PositionSet, partial: PositionSet, missing: PositionSet, read: PositionSet) -> bool {
-    let all = PositionSet::range(0, shape.slots());
+    let all = PositionSet::range(0, shape.width());
     let old = if read.count() >= shape.data { all } else { read };
-    let new = (touched - partial) | (old & shape.data_slots());
-    let has_parity = |parity| shape.data_slots().is_subset(new) || (touched | PositionSet::one(parity)).is_subset(old);
-    (touched - missing).is_subset(new) && (shape.parity_slots() - missing).iter().all(has_parity)
+    let new = (touched - partial) | (old & shape.data_set());
+    let has_parity = |parity| shape.data_set().is_subset(new) || (touched | PositionSet::one(parity)).is_subset(old);
+    (touched - missing).is_subset(new) && (shape.parity_set() - missing).iter().all(has_parity)
 }
 
 /// Every write to every stripe of at most 8 positions, whatever is missing: it writes all touched chunks that are
@@ -271,8 +271,9 @@ fn every_write_writes_all_and_reads_enough() {
                 [PositionSet::NONE, touched, ends].into_iter().flat_map(|p| Scheme::ALL.map(|s| (p, s)))
             {
                 let want = Want::Write { touched, partial };
-                let is_read = if missing.contains(StripePosition(0)) { touched } else { shape.data_slots() - touched };
-                let Some(planned) = plan(scheme, shape, want, StripeState { is_read, missing, turn: 1 }) else {
+                let is_read = if missing.contains(StripePosition(0)) { touched } else { shape.data_set() - touched };
+                let Some(planned) = plan(scheme, shape, want, StripeState { is_read, missing, list_rotation: 1 })
+                else {
                     assert!(missing.count() > shape.parity, "{shape:?} {want:?} {missing:?}");
                     continue;
                 };
@@ -280,18 +281,18 @@ fn every_write_writes_all_and_reads_enough() {
                 let context = format!("{scheme} {shape:?} {want:?} {missing:?} {planned:?}");
                 assert!(missing.count() <= shape.parity, "{context}");
                 assert!(suffices(shape, touched, partial, missing, read_chunks), "{context}");
-                assert_eq!(write_chunks, (touched | shape.parity_slots()) - missing, "{context}");
+                assert_eq!(write_chunks, (touched | shape.parity_set()) - missing, "{context}");
                 assert!(((read_chunks | read_appendices | write_appendices) & missing).is_empty(), "{context}");
                 assert!((read_chunks & read_appendices).is_empty() && (write_chunks & write_appendices).is_empty());
                 assert_eq!(
                     mode == PlanMode::FullStripe,
-                    touched == shape.data_slots() && read_chunks.is_empty(),
+                    touched == shape.data_set() && read_chunks.is_empty(),
                     "{context}"
                 );
                 // A plan that decodes compares all remaining lists.
-                let decodes = !(((shape.data_slots() - touched) | partial) & missing).is_empty();
+                let decodes = !(((shape.data_set() - touched) | partial) & missing).is_empty();
                 if decodes && mode == PlanMode::ReconstructWrite && scheme.has_appendix() {
-                    assert!((shape.parity_slots() - missing).is_subset(read_chunks | read_appendices), "{context}");
+                    assert!((shape.parity_set() - missing).is_subset(read_chunks | read_appendices), "{context}");
                 }
                 if scheme == Scheme::Hybrid2 {
                     assert!(write_appendices.is_subset(read_chunks | read_appendices), "{context}");
@@ -306,9 +307,9 @@ fn every_write_writes_all_and_reads_enough() {
 
 /// The I/Os of a write of whole chunks, computed from counts: the cheaper of the two ways, with all that the schemes add.
 fn least_ios(scheme: Scheme, shape: Shape, touched: PositionSet, missing: PositionSet, is_first: bool) -> usize {
-    let (data, untouched) = (shape.data_slots(), shape.data_slots() - touched);
+    let (data, untouched) = (shape.data_set(), shape.data_set() - touched);
     let (tau, present) = (touched.count(), (touched - missing).count());
-    let parities = (shape.parity_slots() - missing).count();
+    let parities = (shape.parity_set() - missing).count();
     let follows = |position: StripePosition| touched.contains(shape.before(position));
     let has_buddies = shape.parity > 0 && [Scheme::Pure, Scheme::Hybrid2].contains(&scheme);
     let buddies = (untouched - missing).iter().filter(|&position| has_buddies && follows(position)).count();
@@ -344,8 +345,9 @@ fn every_write_takes_the_cheaper_way_whatever_is_missing() {
     for shape in shapes(8) {
         for (touched, missing) in wants(shape).filter(|(_, missing)| missing.count() <= shape.parity) {
             for (scheme, is_first) in Scheme::ALL.into_iter().flat_map(|scheme| [(scheme, true), (scheme, false)]) {
-                let is_read = if is_first { PositionSet::NONE } else { shape.data_slots() };
-                let planned = plan(scheme, shape, write(touched), StripeState { is_read, missing, turn: 2 }).unwrap();
+                let is_read = if is_first { PositionSet::NONE } else { shape.data_set() };
+                let planned =
+                    plan(scheme, shape, write(touched), StripeState { is_read, missing, list_rotation: 2 }).unwrap();
                 let least = least_ios(scheme, shape, touched, missing, is_first);
                 assert_eq!(planned.ios(), least, "{scheme} {shape:?} {touched:?} {missing:?} {is_first} {planned:?}");
             }
@@ -357,9 +359,9 @@ fn every_write_takes_the_cheaper_way_whatever_is_missing() {
 #[test]
 fn bare_writes_read_the_least_that_suffices() {
     for shape in shapes(6) {
-        let all = PositionSet::range(0, shape.slots());
+        let all = PositionSet::range(0, shape.width());
         for missing in subsets(all).filter(|missing| missing.count() <= shape.parity) {
-            for touched in subsets(shape.data_slots()).filter(|touched| !touched.is_empty()) {
+            for touched in subsets(shape.data_set()).filter(|touched| !touched.is_empty()) {
                 for partial in subsets(touched) {
                     let want = Want::Write { touched, partial };
                     let planned = plan(Scheme::None, shape, want, StripeState { missing, ..HEALTHY }).unwrap();
@@ -391,7 +393,7 @@ fn every_read_reads_enough_and_checks_it() {
                     ((read_chunks | read_appendices) & missing).is_empty() && (wanted - missing).is_subset(read_chunks)
                 );
                 assert_eq!(mode == PlanMode::Reconstruct, !lost.is_empty());
-                let lists = shape.parity_slots() - missing;
+                let lists = shape.parity_set() - missing;
                 match mode {
                     PlanMode::Reconstruct => {
                         assert_eq!(read_chunks.count(), shape.data);
@@ -399,7 +401,7 @@ fn every_read_reads_enough_and_checks_it() {
                     }
                     // No chunk was read before: every read needs a list, except a full stripe with buddies.
                     _ => {
-                        let is_full = shape.data > 1 && wanted == shape.data_slots() && scheme.has_buddies();
+                        let is_full = shape.data > 1 && wanted == shape.data_set() && scheme.has_buddies();
                         let needs_list = scheme.has_appendix() && !is_full && !lists.is_empty();
                         assert_eq!((read_chunks, read_appendices.count()), (wanted, usize::from(needs_list)));
                         assert!(read_appendices.is_subset(lists));

@@ -23,7 +23,7 @@ pub(super) fn plan(
         true => buddies(shape, touched) - missing,
         false => PositionSet::NONE,
     };
-    let parities = shape.parity_slots() - missing;
+    let parities = shape.parity_set() - missing;
     let (mode, (read_chunks, read_appendices)) = match parities.is_empty() {
         true => (PlanMode::ReconstructWrite, plain(scheme, shape, touched - missing, partial, buddies)),
         false => cheaper(StripeWrite { scheme, shape, touched, partial, buddies, parities, state })?,
@@ -74,7 +74,7 @@ fn modify(write: &StripeWrite) -> Reads {
 /// The reads of a reconstruct-write, or of a write of the full stripe.
 fn reconstruct(write: &StripeWrite) -> Option<Reads> {
     let &StripeWrite { scheme, shape, touched, partial, state, .. } = write;
-    let chunks = (shape.data_slots() - touched) | partial;
+    let chunks = (shape.data_set() - touched) | partial;
     if !(chunks & state.missing).is_empty() {
         return read::survivors(scheme, shape, state);
     }

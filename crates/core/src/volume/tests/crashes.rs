@@ -18,7 +18,7 @@ fn rows(rig: &Rig, stripe: u64) -> Vec<Vec<u8>> {
         let (member, at) = rig.place(stripe, slot);
         rig.members[member][at..at + len].to_vec()
     };
-    (0..rig.geometry.layout.shape().slots()).map(row).collect()
+    (0..rig.geometry.layout.shape().width()).map(row).collect()
 }
 
 /// Puts a row into this place.
@@ -161,7 +161,7 @@ fn identity(rig: &Rig, stripe: u64) -> tag::RowIdentity {
         array: rig.volume.superblock().array.id(),
         member: place.member,
         row: place.row,
-        role: StripePosition(0),
+        position: StripePosition(0),
     }
 }
 
@@ -299,5 +299,5 @@ fn damage_that_no_crash_leaves_is_reported_when_the_resync_repairs_it() {
         "{found:?}"
     );
     assert!(of(junk).iter().any(|finding| finding.kind == CorruptionKind::Corrupt), "{found:?}");
-    assert!(found.iter().all(|finding| finding.end == Resolution::Repaired), "{found:?}");
+    assert!(found.iter().all(|finding| finding.resolution == Resolution::Repaired), "{found:?}");
 }

@@ -89,7 +89,7 @@ fn all_members_count_as_up_to_date_after_several_starts_cut_short_by_crashes() {
             matches!(found.members[member], crate::volume::format::assemble::SlotState::Active(_))
         };
         let are_in: crate::position_set::MemberSet = MemberIndex::first(3).filter(|&member| is_in(member)).collect();
-        assert_eq!(found.up_to_date, are_in, "after {start} starts");
+        assert_eq!(found.in_last_start, are_in, "after {start} starts");
         assert!(are_in.contains(MemberIndex(0)) && are_in.contains(MemberIndex(1)));
         // ... and in the first round of the next start, again and again: only one member has each generation.
         let before = generation(&members);

@@ -13,7 +13,7 @@ use crate::volume::format::intent::{self, IntentBit};
 fn metadata_damage(rig: &mut Rig) -> Vec<(FindingPlace, Resolution)> {
     assert_eq!(verify(rig, 0..rig.geometry.stripes), BlockReply::Done);
     let records = std::iter::from_fn(|| rig.volume.poll_finding());
-    records.filter(|record| record.place.stripe().is_none()).map(|record| (record.place, record.end)).collect()
+    records.filter(|record| record.place.stripe().is_none()).map(|record| (record.place, record.resolution)).collect()
 }
 
 #[test]

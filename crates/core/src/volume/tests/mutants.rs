@@ -31,7 +31,7 @@ fn falsify_parity(rig: &mut Rig, stripe: u64) -> (usize, usize) {
     let (chunk, end) = (CHUNK as usize, at + geometry.row_bytes() as usize);
     let place = geometry.place(StripeIndex(stripe), StripePosition(4));
     let array = rig.volume.superblock().array.id();
-    let identity = tag::RowIdentity { array, member: place.member, row: place.row, role: StripePosition(4) };
+    let identity = tag::RowIdentity { array, member: place.member, row: place.row, position: StripePosition(4) };
     let row = &mut rig.members[member][at..end];
     let mut entries = vec![ListEntry::default(); 4];
     tag::open_parity(&row[chunk..], identity, None, &mut entries);

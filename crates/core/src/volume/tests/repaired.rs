@@ -28,7 +28,7 @@ fn damage_of_a_member_that_refuses_its_repair_is_not_called_repaired() {
         rig.pump();
         let found: Vec<_> = std::iter::from_fn(|| rig.volume.poll_finding())
             .filter(|record| (record.place, record.member.get()) == (FindingPlace::Superblock, 2))
-            .map(|record| record.end)
+            .map(|record| record.resolution)
             .collect();
         let end = if refuses { Resolution::Reconstructed } else { Resolution::Repaired };
         assert_eq!(found, [end], "it refuses: {refuses}");

@@ -47,7 +47,7 @@ pub struct Assembly {
     pub stale: Vec<Stale>,
     /// The slots of members that are in, and that took part in the last start, or missed it by the crash that cut short its
     /// first superblocks. Other members were away, or are copies of another time.
-    pub up_to_date: MemberSet,
+    pub in_last_start: MemberSet,
 }
 
 /// Which member stands for a slot. Members are numbered in the order in which they were given.
@@ -110,7 +110,7 @@ impl Assembly {
     /// The slots of members that should hold everything, but are older than crashes explain.
     pub fn old(&self) -> MemberSet {
         let is_old = |&member: &MemberIndex| {
-            matches!(self.members[member], SlotState::Active(_)) && !self.up_to_date.contains(member)
+            matches!(self.members[member], SlotState::Active(_)) && !self.in_last_start.contains(member)
         };
         MemberIndex::first(self.members.len()).filter(is_old).collect()
     }
@@ -309,7 +309,7 @@ fn elect(authority: &FoundMember<'_>, members: &[FoundMember<'_>]) -> Assembly {
             state => stale.push(Stale { given, member, state }),
         }
     }
-    let is_up_to_date = |member: &&FoundMember<'_>| {
+    let is_in_last_start = |member: &&FoundMember<'_>| {
         // A member of another table may have a slot that this one does not have: `check_agreement` reports that.
         let is_in = elected.get(member.superblock.member.get()).is_some_and(|slot| slot.given() == Some(member.index));
         // All have one generation before the next one is written. But crashes may have cut these starts short, each in its
@@ -320,8 +320,8 @@ fn elect(authority: &FoundMember<'_>, members: &[FoundMember<'_>]) -> Assembly {
         let was_started = authority.superblock.starts[STARTS_MAX - 1] != 0;
         is_in && (!was_started || member.superblock.generation + lag_max >= authority.superblock.generation)
     };
-    let up_to_date = members.iter().filter(is_up_to_date).map(|member| member.superblock.member).collect();
-    Assembly { superblock: authority.superblock.clone(), members: elected, stale, up_to_date }
+    let in_last_start = members.iter().filter(is_in_last_start).map(|member| member.superblock.member).collect();
+    Assembly { superblock: authority.superblock.clone(), members: elected, stale, in_last_start }
 }
 
 /// Number of starts that `newer` knows since the last one in which `older` took part.

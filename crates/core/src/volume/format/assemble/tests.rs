@@ -166,7 +166,7 @@ fn a_member_taken_out_or_replaced_is_left_out_and_named() {
             SlotState::Out(failed),
             Some(failed),
             "too few members: a stripe can do without 1, and these slots are empty: 0 (missing), 2 (c is stale: \
-             failed: it refused a write)"
+             failed: it refused a write or a flush, or did not keep what was written)"
                 .to_owned()
         )
     );

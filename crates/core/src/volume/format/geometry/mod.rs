@@ -226,7 +226,7 @@ impl Geometry {
     /// The stripe and position of the chunk at this place: the inverse of [`Geometry::place`]. `None` if there is no such
     /// member, or the stripe's number would overflow.
     pub fn chunk_at(&self, member: MemberIndex, row: RowIndex) -> Option<(StripeIndex, StripePosition)> {
-        let (stripe, position) = self.layout.slot_at(member.get(), row.get())?;
+        let (stripe, position) = self.layout.chunk_at(member.get(), row.get())?;
         Some((StripeIndex(stripe), StripePosition(position)))
     }
 

@@ -16,7 +16,7 @@ pub struct MemberRecord {
     pub term: u16,
     /// Its state.
     pub state: MemberState,
-    /// Faults located on it (count).
+    /// Faults located on it (count). Wrong rows near each other count as one, each damaged block of metadata by itself.
     pub faults: u32,
     /// If it is out: the last generation of superblocks that it is known to hold. Otherwise zero.
     pub departure_generation: u64,
@@ -99,7 +99,9 @@ impl fmt::Display for MemberState {
         match self {
             MemberState::Active => f.write_str("active"),
             MemberState::Failed(FailureReason::Gone) => f.write_str("failed: it did not answer any more"),
-            MemberState::Failed(FailureReason::Refused) => f.write_str("failed: it refused a write"),
+            MemberState::Failed(FailureReason::Refused) => {
+                f.write_str("failed: it refused a write or a flush, or did not keep what was written")
+            }
             MemberState::Failed(FailureReason::Hung) => f.write_str("failed: it did not answer in time"),
             MemberState::Failed(FailureReason::ByAdministrator) => {
                 f.write_str("failed: taken out by the administrator")

@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 
 /// The regions that were dirty at the start and are not fully resynced. By region: its stripes that are resynced; `None`: none yet.
 #[derive(Debug, Default)]
-pub(super) struct UnsyncedRegions {
+pub(super) struct PendingResync {
     regions: BTreeMap<RegionIndex, Option<SyncedStripes>>,
 }
 
@@ -17,35 +17,35 @@ struct SyncedStripes {
     count: u64,
 }
 
-impl UnsyncedRegions {
-    /// All stripes of these regions are unsynced.
-    pub fn new(dirty: &Bits<RegionIndex>) -> UnsyncedRegions {
-        UnsyncedRegions { regions: dirty.iter().map(|region| (region, None)).collect() }
+impl PendingResync {
+    /// All stripes of these regions are pending_resync.
+    pub fn new(dirty: &Bits<RegionIndex>) -> PendingResync {
+        PendingResync { regions: dirty.iter().map(|region| (region, None)).collect() }
     }
 
-    /// Is the stripe with this index in its region unsynced?
+    /// Is the stripe with this index in its region pending_resync?
     pub fn contains(&self, region: RegionIndex, index: u64) -> bool {
         let is_synced = |synced: &SyncedStripes| synced.stripes.get(index);
         self.regions.get(&region).is_some_and(|synced| !synced.as_ref().is_some_and(is_synced))
     }
 
-    /// Does this region have unsynced stripes?
+    /// Does this region have pending_resync stripes?
     pub fn has(&self, region: RegionIndex) -> bool {
         self.regions.contains_key(&region)
     }
 
-    /// Does any of these regions have unsynced stripes?
+    /// Does any of these regions have pending_resync stripes?
     pub fn has_any(&self, regions: RangeInclusive<RegionIndex>) -> bool {
         self.regions.range(regions).next().is_some()
     }
 
-    /// The regions with unsynced stripes, in ascending order.
+    /// The regions with pending_resync stripes, in ascending order.
     pub fn regions(&self) -> impl ExactSizeIterator<Item = RegionIndex> {
         self.regions.keys().copied()
     }
 
     /// Records that the stripe with this index in a region of `stripes` stripes is resynced.
-    pub fn mark_synced(&mut self, region: RegionIndex, index: u64, stripes: u64) {
+    pub fn mark_resynced(&mut self, region: RegionIndex, index: u64, stripes: u64) {
         let Some(entry) = self.regions.get_mut(&region) else { return };
         let synced = entry.get_or_insert_with(|| SyncedStripes { stripes: Bits::zeros(stripes), count: 0 });
         synced.count += u64::from(!synced.stripes.get(index));
@@ -64,22 +64,22 @@ mod tests {
     fn a_region_is_resynced_when_each_of_its_stripes_is() {
         let mut dirty = Bits::zeros(5);
         [1, 3].map(RegionIndex).into_iter().for_each(|region| dirty.set(region, true));
-        let mut unsynced = UnsyncedRegions::new(&dirty);
+        let mut pending_resync = PendingResync::new(&dirty);
         assert!(
-            unsynced.contains(RegionIndex(3), 0)
-                && unsynced.has(RegionIndex(1))
-                && !unsynced.contains(RegionIndex(2), 0)
+            pending_resync.contains(RegionIndex(3), 0)
+                && pending_resync.has(RegionIndex(1))
+                && !pending_resync.contains(RegionIndex(2), 0)
         );
         for index in [2, 0, 2, 0] {
-            unsynced.mark_synced(RegionIndex(3), index, 3);
+            pending_resync.mark_resynced(RegionIndex(3), index, 3);
         }
         assert!(
-            unsynced.contains(RegionIndex(3), 1)
-                && !unsynced.contains(RegionIndex(3), 2)
-                && unsynced.has(RegionIndex(3))
+            pending_resync.contains(RegionIndex(3), 1)
+                && !pending_resync.contains(RegionIndex(3), 2)
+                && pending_resync.has(RegionIndex(3))
         );
-        unsynced.mark_synced(RegionIndex(3), 1, 3);
-        unsynced.mark_synced(RegionIndex(2), 1, 3);
-        assert_eq!(unsynced.regions().collect::<Vec<_>>(), [RegionIndex(1)]);
+        pending_resync.mark_resynced(RegionIndex(3), 1, 3);
+        pending_resync.mark_resynced(RegionIndex(2), 1, 3);
+        assert_eq!(pending_resync.regions().collect::<Vec<_>>(), [RegionIndex(1)]);
     }
 }
