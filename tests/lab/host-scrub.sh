@@ -43,7 +43,7 @@ status=0
 "$scrubjay" scrub "$disk" "$work/second" --policy none --no-progress --state "$work/two" >"$work/two.txt" 2>"$work/two.said" || status=$?
 expect "two targets on one disk: exit code" "$status" 3
 expect "two targets on one disk: both are read" "$(grep -c '6 UNREADABLE sectors in 3 places' "$work/two.txt")" 2
-expect "two targets on one disk: the second has to wait" "$(grep -c 'it waits for that one' "$work/two.said")" 1
+expect "two targets on one disk: the second has to wait" "$(grep -c 'it begins when the others have ended' "$work/two.said")" 1
 "$here/faulty-disk" destroy plain
 
 # From here on a disk that can be told to stop answering, so that a scrub is in the middle of it for sure.

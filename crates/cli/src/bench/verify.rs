@@ -2,7 +2,7 @@
 
 use super::disk::{exit_of, path_of};
 use crate::args::BenchVerifyArgs;
-use crate::columns;
+use crate::columns::{self, TextTable};
 use crate::exit::Exit;
 use crate::page;
 use crate::page::{StudyProvenance, check_folder};
@@ -14,7 +14,7 @@ use scrubjay_chart::{Axis, Exhibit, Figure, Page, Series, Style};
 use scrubjay_core::bench::class::MediumClass;
 use scrubjay_core::bench::verifying::{MiddleTime, ReadCache, ResponseTimes, VerifyHonesty, VerifyVerdict, judge};
 use scrubjay_core::bench::words;
-use scrubjay_core::units::Bytes;
+use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_device::bench::verifying::{MissingWay, measure};
 use scrubjay_device::bench::{BenchedDisk, ReadCacheError, ReadCacheOff, put_back_all};
 use scrubjay_device::{clock, inventory};
@@ -156,7 +156,7 @@ fn print(
     let facts = disk.facts();
     let words = [Some(name.to_owned()), facts.model.clone(), facts.serial.clone(), Some(facts.class.to_string())];
     print_line(out, format_args!("{}", words.into_iter().flatten().collect::<Vec<_>>().join("  ")))?;
-    table(&measured.times, out)?;
+    table(&measured.times, width, out)?;
     writeln!(out)?;
     for MissingWay { way, why } in &measured.missing {
         print_prose(out, "note    ", &format!("{way}: {why}."), width)?;
@@ -174,21 +174,24 @@ fn print(
 }
 
 /// Prints median response times by size.
-fn table(times: &[ResponseTimes], out: &mut impl Write) -> io::Result<()> {
+fn table(times: &[ResponseTimes], width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
     let Some(first) = times.first() else { return Ok(()) };
     writeln!(out, "\nMedian response times, one behind the other")?;
-    let heads = times.iter().map(|times| format!("{:>14}", format!("{} {}", times.way, short(times.cache))));
-    writeln!(out, "  {:>8}{}", "size", heads.collect::<String>())?;
+    let heads: Vec<String> = times.iter().map(|times| format!("{} {}", times.way, short(times.cache))).collect();
+    let headings: Vec<&str> = std::iter::once("size").chain(heads.iter().map(|head| head.trim_end())).collect();
     let cell = |times: &[_]| MiddleTime::of(times).map_or_else(|| "-".to_owned(), |time| words::latency(time.median));
-    for (size, _) in &first.sizes {
+    let of_size = |&(size, _): &(u64, Vec<Nanos>)| {
         let cells = times.iter().map(|times| {
-            let entry = times.sizes.iter().find(|(other, _)| other == size);
-            format!("{:>14}", entry.map_or_else(|| "-".to_owned(), |(_, times)| cell(times)))
+            let entry = times.sizes.iter().find(|(other, _)| *other == size);
+            entry.map_or_else(|| "-".to_owned(), |(_, times)| cell(times))
         });
-        writeln!(out, "  {:>8}{}", Bytes(*size).to_string(), cells.collect::<String>())?;
-    }
-    let again = times.iter().map(|times| format!("{:>14}", cell(&times.again)));
-    writeln!(out, "  {:>8}{}   4 KiB that were just read", "again", again.collect::<String>())
+        std::iter::once(Bytes(size).to_string()).chain(cells).collect::<Vec<String>>()
+    };
+    let again = std::iter::once("again".to_owned()).chain(times.iter().map(|times| cell(&times.again)));
+    let rows: Vec<Vec<String>> = first.sizes.iter().map(of_size).chain([again.collect()]).collect();
+    let figures = 0..headings.len();
+    TextTable { headings: &headings, least_important: &[], figures, indent: 2 }.print(&rows, width, out)?;
+    print_prose(out, "", "again: 4 KiB that were just read.", width)
 }
 
 fn short(cache: ReadCache) -> &'static str {

@@ -137,11 +137,11 @@ fn print_members(status: &commands::Status, width: Option<usize>, out: &mut impl
     let row = |(slot, member): (usize, &MemberStatus)| {
         let detail = member.detail.as_ref().map(|detail| format!(" ({detail})")).unwrap_or_default();
         let path = member.path.as_deref().unwrap_or("-").to_owned();
-        vec![slot.to_string(), format!("{}{detail}", member.state), show_count(member.faults.into()), path]
+        vec![slot.to_string(), show_count(member.faults.into()), format!("{}{detail}", member.state), path]
     };
     let rows: Vec<Vec<String>> = status.members.iter().enumerate().map(row).collect();
-    let headings = ["MEMBER", "STATE", "FAULTS", "PATH"];
-    TextTable { headings: &headings, least_important: &[], figures: 0..1, indent: 2 }.print(&rows, width, out)?;
+    let headings = ["MEMBER", "FAULTS", "STATE", "PATH"];
+    TextTable { headings: &headings, least_important: &[], figures: 0..2, indent: 2 }.print(&rows, width, out)?;
     for (slot, member) in status.members.iter().enumerate().filter(|(_, member)| member.may_return) {
         let path = member.path.as_deref().unwrap_or("PATH");
         let hint = format!(

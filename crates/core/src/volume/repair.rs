@@ -469,14 +469,14 @@ fn report(
     for position in (rebuilt.mismatched - rebuilt.erased).iter() {
         found.push((position, CorruptionKind::Mismatch, Resolution::Lost));
     }
-    // Where no row proves itself, perhaps the stripe was never written, and the map that should tell is gone.
-    let is_any_sound = !rows.evidence.sound().is_empty();
+    // Where none of several rows proves itself, perhaps the stripe was never written, and the map that should tell is gone.
+    let is_evidence = rows.evidence.rows.len() == 1 || !rows.evidence.sound().is_empty();
     for (position, kind, end) in found {
         let place = handle.with(|state| {
             record(state, stripe, position, kind, end);
             state.geometry.place(stripe, position)
         });
-        if is_any_sound && kind != CorruptionKind::Mismatch && present.contains(position) {
+        if is_evidence && kind != CorruptionKind::Mismatch && present.contains(position) {
             persist::blame(handle, place.member, place.row);
         }
         // Only after a repair: two places that name each other and cannot be repaired would be verified for ever.
