@@ -62,7 +62,10 @@ pub fn run(args: &ScrubArgs) -> Result<Exit> {
             ask_for_repair(&args.targets)?;
         }
         for path in &later {
-            say(format_args!("{}: on the same disk as another target: it begins when the others have ended", shown_path(path)));
+            say(format_args!(
+                "{}: on the same disk as another target: it begins when the others have ended",
+                shown_path(path)
+            ));
         }
         ended.extend(run_all(prepared, &stop, !args.no_progress));
         targets = later;

@@ -29,10 +29,11 @@ pub(super) async fn repair_and_mark(handle: &VolumeHandle, stripe: StripeIndex) 
     resolved
 }
 
-/// Marks all lost chunks. The marks are written before the parities that encode them: a crash in between leaves the marks.
+/// Marks all lost chunks. The marks are written before the parities that encode them: a crash in between leaves the marks. The
+/// intent is announced only after the marks are durable: before that, a crash would make a resync take torn rows of a stripe that
+/// nobody was writing for half-written ones, and keep them.
 pub(super) async fn write_lost_marks(handle: &VolumeHandle, stripe: StripeIndex, resolved: &mut StripeContent) {
     let (region, lost) = (handle.with(|state| state.geometry.region_of(stripe)), resolved.lost);
-    persist::mark_dirty(handle, region).await;
     let version = stripe_write::version(handle).await;
     let output = handle.with(|state| {
         lost.iter().for_each(|position| resolved.entries[position].version = version.lost());
@@ -49,19 +50,23 @@ pub(super) async fn write_lost_marks(handle: &VolumeHandle, stripe: StripeIndex,
     });
     let (marks, rows) = output.rows.into_iter().partition(|(position, _)| lost.contains(*position));
     if put::put(handle, stripe, StripeOutput { rows: marks, appendices: Vec::new() }, true).await.is_ok() {
+        persist::mark_dirty(handle, region).await;
         // If these cannot be written, the marks are there all the same.
         let _ = put::put(handle, stripe, StripeOutput { rows, appendices: output.appendices }, false).await;
+        end(handle, region);
+    } else {
+        let buffers = rows.into_iter().map(|(_, row)| row).chain(output.appendices.into_iter().map(|(_, row)| row));
+        handle.with(|state| state.io.recycle(buffers));
     }
-    end(handle, region);
 }
 
-/// Overwrites these rows with content that no check accepts.
+/// Overwrites these rows with content that no check accepts. It announces no intent: in a clean region a row that was cut short is
+/// judged after a crash, and proves as little as before; in a dirty one the torn row would pass for a half-written one, and a
+/// member that is out would give up the row that may prove the content.
 async fn discard_rows(handle: &VolumeHandle, stripe: StripeIndex, positions: PositionSet) {
     if positions.is_empty() {
         return;
     }
-    let region = handle.with(|state| state.geometry.region_of(stripe));
-    persist::mark_dirty(handle, region).await;
     let ops = handle.with(|state| {
         let mut ops = Vec::with_capacity(positions.count());
         for position in positions.iter() {
@@ -73,10 +78,9 @@ async fn discard_rows(handle: &VolumeHandle, stripe: StripeIndex, positions: Pos
     });
     persist::write_all(handle, ops).await;
     // A member that refused its write still has the row. It must be recorded as out before anybody learns of the loss: after
-    // a crash it would be in, and its row could pass for a half-written one.
+    // a crash it would be in, and in a dirty region its row could pass for a half-written one.
     persist::wait_failures_durable(handle).await;
     handle.with(|state| positions.iter().for_each(|position| state.maps.note_write(stripe, position)));
-    end(handle, region);
 }
 
 fn end(handle: &VolumeHandle, region: RegionIndex) {

@@ -105,19 +105,27 @@ pub(super) async fn verify(handle: &VolumeHandle) {
     handle.with(|state| record(state, &damaged, end));
 }
 
-/// Reports damage of the map of a volume that was stopped in order, before the start overwrites it. (A start overwrites
+/// Reports damage of the map of a volume that was stopped in order, and has the start overwrite it. (A start overwrites
 /// superblocks too; but a crash in the last moment of a stop, or in the first of a start, leaves half a copy of these, which
 /// is no damage.)
-pub(super) async fn report_before_start(handle: &VolumeHandle) {
-    let damaged = map(handle, MapCheck::BeforeStart).await;
-    handle.with(|state| record(state, &damaged, |_, _| Resolution::Reconstructed));
+pub(super) async fn report_before_start(handle: &VolumeHandle, matches_sum: bool) {
+    let damaged = map(handle, MapCheck::BeforeStart { matches_sum }).await;
+    handle.with(|state| {
+        record(state, &damaged, |_, _| Resolution::Reconstructed);
+        // The start writes both places of these pages: otherwise the next one would find and count the same damage.
+        state.maps.written_changed.extend(damaged.iter().filter_map(|damage| damage.place.page()));
+        state.maps.flushes_both_places |= !damaged.is_empty();
+    });
 }
 
 /// When the map is checked.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum MapCheck {
     /// After a stop in order, before this start has written anything.
-    BeforeStart,
+    BeforeStart {
+        /// Whether the map is the one that the superblock vouches for. Otherwise stripes count as written that no page names.
+        matches_sum: bool,
+    },
     /// While the volume is open.
     Open,
 }
@@ -263,8 +271,15 @@ async fn map(handle: &VolumeHandle, when: MapCheck) -> Vec<MetadataDamage> {
                     let horizon = state.maps.written_trim_horizons[index as usize];
                     page.generation == newest && (!is_open || page.trim_horizon == horizon && has_bits_of_map())
                 }
-                // An older version. Unless the page was written once since it changed, it has the same bits.
-                false => !is_open || is_in_one_place || page.generation < newest && has_bits_of_map(),
+                // An older version has the same bits, unless the page was written once since it changed. After a stop in order none
+                // was. (A volume open for reading only after a crash does not know which pages were.)
+                false => {
+                    let may_differ = match when {
+                        MapCheck::BeforeStart { matches_sum } => !matches_sum,
+                        MapCheck::Open => is_in_one_place || state.options.is_read_only,
+                    };
+                    may_differ || page.generation < newest && has_bits_of_map()
+                }
             };
             (!is_right && !is_changed).then_some(CorruptionKind::LostWrite)
         });

@@ -8,38 +8,38 @@ use std::ops::RangeInclusive;
 /// The regions that were dirty at the start and are not fully resynced. By region: its stripes that are resynced; `None`: none yet.
 #[derive(Debug, Default)]
 pub(super) struct PendingResync {
-    regions: BTreeMap<RegionIndex, Option<SyncedStripes>>,
+    regions: BTreeMap<RegionIndex, Option<ResyncedStripes>>,
 }
 
 #[derive(Debug)]
-struct SyncedStripes {
+struct ResyncedStripes {
     stripes: Bits<u64>,
     count: u64,
 }
 
 impl PendingResync {
-    /// All stripes of these regions are pending_resync.
+    /// All stripes of these regions await their resync.
     pub fn new(dirty: &Bits<RegionIndex>) -> PendingResync {
         PendingResync { regions: dirty.iter().map(|region| (region, None)).collect() }
     }
 
-    /// Is the stripe with this index in its region pending_resync?
+    /// Does the stripe with this index in its region await its resync?
     pub fn contains(&self, region: RegionIndex, index: u64) -> bool {
-        let is_synced = |synced: &SyncedStripes| synced.stripes.get(index);
+        let is_synced = |synced: &ResyncedStripes| synced.stripes.get(index);
         self.regions.get(&region).is_some_and(|synced| !synced.as_ref().is_some_and(is_synced))
     }
 
-    /// Does this region have pending_resync stripes?
+    /// Does any stripe of this region await its resync?
     pub fn has(&self, region: RegionIndex) -> bool {
         self.regions.contains_key(&region)
     }
 
-    /// Does any of these regions have pending_resync stripes?
+    /// Does any stripe of these regions await its resync?
     pub fn has_any(&self, regions: RangeInclusive<RegionIndex>) -> bool {
         self.regions.range(regions).next().is_some()
     }
 
-    /// The regions with pending_resync stripes, in ascending order.
+    /// The regions with stripes that await their resync, in ascending order.
     pub fn regions(&self) -> impl ExactSizeIterator<Item = RegionIndex> {
         self.regions.keys().copied()
     }
@@ -47,7 +47,7 @@ impl PendingResync {
     /// Records that the stripe with this index in a region of `stripes` stripes is resynced.
     pub fn mark_resynced(&mut self, region: RegionIndex, index: u64, stripes: u64) {
         let Some(entry) = self.regions.get_mut(&region) else { return };
-        let synced = entry.get_or_insert_with(|| SyncedStripes { stripes: Bits::zeros(stripes), count: 0 });
+        let synced = entry.get_or_insert_with(|| ResyncedStripes { stripes: Bits::zeros(stripes), count: 0 });
         synced.count += u64::from(!synced.stripes.get(index));
         synced.stripes.set(index, true);
         if synced.count == stripes {

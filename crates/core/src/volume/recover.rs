@@ -39,9 +39,7 @@ pub(super) async fn open(handle: VolumeHandle) {
         false => None,
     };
     let disputed = read_written(&handle).await;
-    if is_vouched_for {
-        handle.with(|state| compare_with_map_sum(state, &disputed));
-    }
+    let matches_sum = is_vouched_for && handle.with(|state| compare_with_map_sum(state, &disputed));
     let is_writable = handle.with(|state| {
         let newest = state.maps.written_generations.iter().max().copied().unwrap_or(0);
         state.maps.write_number = state.maps.write_number.max(newest);
@@ -63,7 +61,7 @@ pub(super) async fn open(handle: VolumeHandle) {
     if is_writable && handle.with(|state| state.membership.phase == VolumePhase::Opening && !state.membership.is_broken)
     {
         if was_clean {
-            metadata::report_before_start(&handle).await;
+            metadata::report_before_start(&handle, matches_sum).await;
         }
         let is_any_region_recorded =
             recorded_dirty.count() > 0 || handle.with(|state| state.maps.intents.while_out.count() > 0);
@@ -215,9 +213,10 @@ async fn read_written(handle: &VolumeHandle) -> Vec<u64> {
 
 /// Holds the map against the superblock's map sum. If they differ, the newest version of a page is gone, and what is left is older: in
 /// the pages that two versions dispute, or in all pages if there are none, every stripe counts as written. Zeros are never invented.
-fn compare_with_map_sum(state: &mut VolumeState, disputed: &[u64]) {
+/// Returns whether they match.
+fn compare_with_map_sum(state: &mut VolumeState, disputed: &[u64]) -> bool {
     if written::sum(&state.geometry, &state.maps.written) == state.membership.superblock.map_sum {
-        return;
+        return true;
     }
     let all: Vec<u64> = (0..state.geometry.written_pages).collect();
     let mut map = written::WrittenMap::new(&state.geometry);
@@ -229,6 +228,7 @@ fn compare_with_map_sum(state: &mut VolumeState, disputed: &[u64]) {
         }
     }
     state.maps.written = map.stripes;
+    false
 }
 
 /// Pages whose newest version is not on all members: after a crash it may be on a few only, and would be lost with

@@ -469,14 +469,17 @@ fn report(
     for position in (rebuilt.mismatched - rebuilt.erased).iter() {
         found.push((position, CorruptionKind::Mismatch, Resolution::Lost));
     }
-    // Where none of several rows proves itself, perhaps the stripe was never written, and the map that should tell is gone.
-    let is_evidence = rows.evidence.rows.len() == 1 || !rows.evidence.sound().is_empty();
+    let was_written = rows.evidence.was_written();
+    let is_volumes_mark = |state: &VolumeState, position: StripePosition| {
+        let chunk = rows.content(position, state.chunk_bytes());
+        chunk.is_some_and(|chunk| state.mark(stripe, position).is_in(chunk))
+    };
     for (position, kind, end) in found {
-        let place = handle.with(|state| {
+        let (place, is_own) = handle.with(|state| {
             record(state, stripe, position, kind, end);
-            state.geometry.place(stripe, position)
+            (state.geometry.place(stripe, position), is_volumes_mark(state, position))
         });
-        if is_evidence && kind != CorruptionKind::Mismatch && present.contains(position) {
+        if was_written && !is_own && kind != CorruptionKind::Mismatch && present.contains(position) {
             persist::blame(handle, place.member, place.row);
         }
         // Only after a repair: two places that name each other and cannot be repaired would be verified for ever.

@@ -6,11 +6,11 @@ use std::collections::HashSet;
 /// begins later has ended.
 const CHUNKS_MAX: usize = 1 << 16;
 
-/// `since`: written after the latest flush began. `during`: written before it began, and not flushed yet.
+/// `since`: written after the latest flush began. `being_flushed`: written before it began, and not flushed yet.
 #[derive(Debug, Default)]
 pub(super) struct Unflushed {
     since: Set,
-    during: Set,
+    being_flushed: Set,
 }
 
 #[derive(Debug, Default)]
@@ -28,7 +28,7 @@ impl Set {
 impl Unflushed {
     /// May the chunk's last write still be in the disk's cache?
     pub fn contains(&self, chunk: u64) -> bool {
-        self.since.contains(chunk) || self.during.contains(chunk)
+        self.since.contains(chunk) || self.being_flushed.contains(chunk)
     }
 
     /// Records that a write of the chunk has ended.
@@ -43,12 +43,12 @@ impl Unflushed {
     /// A flush of all members begins. (It does not cover writes that end later: they are inserted later.)
     pub fn begin(&mut self) {
         let since = std::mem::take(&mut self.since);
-        self.during.is_overfull |= since.is_overfull;
-        self.during.chunks.extend(since.chunks);
+        self.being_flushed.is_overfull |= since.is_overfull;
+        self.being_flushed.chunks.extend(since.chunks);
     }
 
     /// The flush is over. (A member whose flush failed is out; where it could not be spared, this is not called.)
     pub fn end(&mut self) {
-        self.during = Set::default();
+        self.being_flushed = Set::default();
     }
 }

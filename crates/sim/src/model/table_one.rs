@@ -277,7 +277,11 @@ fn open(position: StripePosition, row: &[u8]) -> RowEvidence {
     let sum = crc32c(&row[..CHUNK]);
     if SHAPE.is_data(position) {
         let tag = tag::open_data(&row[CHUNK..], identity(position, 7), Some(sum));
-        return RowEvidence { entry: tag.entry, predecessor_sum: tag.predecessor_sum, ..RowEvidence::with_status(tag.status) };
+        return RowEvidence {
+            entry: tag.entry,
+            predecessor_sum: tag.predecessor_sum,
+            ..RowEvidence::with_status(tag.status)
+        };
     }
     let (opened, list) = listed(position, row);
     RowEvidence { list: opened.1.then_some(list), ..RowEvidence::with_status(opened.0) }

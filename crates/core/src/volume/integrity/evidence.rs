@@ -50,6 +50,12 @@ impl Evidence {
         self.shape.positions().filter(|&position| self.rows[position].is_sound()).collect()
     }
 
+    /// Whether any row that was read shows that this stripe was written once. If not, nobody is to blame for its rows: where the
+    /// written map is lost, a stripe counts as written that never was.
+    pub fn was_written(&self) -> bool {
+        self.rows.iter().any(|row| !matches!(row.status, RowStatus::NotRead | RowStatus::Corrupt))
+    }
+
     /// The lists that can be believed, each with its parity's position.
     pub fn lists(&self) -> impl Iterator<Item = (StripePosition, &[ListEntry])> {
         self.rows[self.shape.data..].iter().enumerate().filter_map(|(index, row)| {

@@ -50,7 +50,7 @@ pub fn judge(evidence: &Evidence) -> Diagnosis {
 }
 
 /// Whether each row in `read` is whole, and nothing that the rows say of each other differs. (Rows that were not read are
-/// `Missing` in the evidence.) If not, the whole stripe is read and judged.
+/// `NotRead` in the evidence.) If not, the whole stripe is read and judged.
 pub fn is_consistent(evidence: &Evidence, read: PositionSet) -> bool {
     let differs = |index: StripePosition| {
         let mut claims = evidence.claims(index).map(|(_, entry)| match evidence.scheme {

@@ -10,11 +10,11 @@
 //!    or corrupt before.
 //! 1. Forward: the newest version of each chunk, if parities that encode exactly these can rebuild what is older.
 //! 2. Another list, if it takes nothing back: no row that is there names a newer version of itself.
-//! 3. If a data row is missing or foreign: another list, taking back what was not acknowledged as durable.
+//! 3. If a data row is neither sound nor torn: another list, taking back what was not acknowledged as durable.
 //! 4. If none is: keep all data rows as they are, torn ones included, and compute the parities anew. A sound row may then
 //!    be older than every list: its write was lost in the crash while the parities' writes arrived, in more rows than the
 //!    parities can rebuild.
-//! 5. Missing and foreign chunks are lost; the rest stays as it is.
+//! 5. Chunks whose rows are neither sound nor torn are lost; the rest stays as it is.
 
 use super::evidence::Evidence;
 use super::judge::judge;
@@ -37,7 +37,7 @@ pub struct Reconciliation {
     pub lost: PositionSet,
 }
 
-/// Decides about the rows of one stripe. Rows of missing members are in the evidence as missing.
+/// Decides about the rows of one stripe. Rows of missing members are in the evidence as not read.
 pub fn reconcile(evidence: &Evidence) -> Reconciliation {
     let data = evidence.shape.data_set();
     let status = |position: StripePosition| evidence.rows[position].status;

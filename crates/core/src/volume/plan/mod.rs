@@ -44,7 +44,7 @@ use crate::layout::Shape;
 use crate::volume::integrity::scheme::Scheme;
 
 /// The plan with the least I/O (of two with equal I/O, read-modify-write: it reads what it replaces, and so checks it);
-/// `None` when more chunks are missing than the parities make up for.
+/// `None` when more chunks are missing than the parities make up for, and one of them is wanted or anything is to be written.
 ///
 /// # Panics
 /// When `want` has no chunk.
