@@ -66,7 +66,7 @@ impl FindingPlace {
 /// What had happened to a row or a block of metadata (Li & Lee 2014, section II-B), as far as its content shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CorruptionKind {
-    /// The disk could not read it.
+    /// The disk could not read it; or, of a lost chunk, its member is out.
     Unreadable,
     /// It is whole, but older than it should be: its last write never reached the medium.
     LostWrite,

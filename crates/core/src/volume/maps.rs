@@ -40,8 +40,8 @@ pub(super) struct VolumeMaps {
     pub intents: Intents,
     /// Regions that a crash left dirty, in a volume open for reading only, which is never resynced: any stripe in them may be
     /// half written, and they may hold first writes that the written map does not know.
-    pub undecided: Bits<RegionIndex>,
-    /// Stripes in `undecided` regions that the written map calls written (count).
+    pub never_resynced: Bits<RegionIndex>,
+    /// Stripes in `never_resynced` regions that the written map calls written (count).
     pub undecided_written: u64,
     /// Stripes that a crash may have left half written, and that were not resynced since.
     pub pending_resync: PendingResync,
@@ -65,7 +65,7 @@ impl VolumeMaps {
             pages_in_one_place: BTreeSet::new(),
             flushes_both_places: false,
             intents: Intents::new(Bits::zeros(geometry.regions())),
-            undecided: Bits::zeros(geometry.regions()),
+            never_resynced: Bits::zeros(geometry.regions()),
             undecided_written: 0,
             pending_resync: PendingResync::default(),
         }
@@ -102,20 +102,21 @@ impl VolumeMaps {
     pub fn may_have_unmapped_write(&self, stripe: StripeIndex) -> bool {
         self.geometry.scheme.has_versions()
             && !self.written.get(stripe)
-            && self.undecided.get(self.geometry.region_of(stripe))
+            && self.never_resynced.get(self.geometry.region_of(stripe))
     }
 
     /// Whether it is not known what this stripe should hold: it awaits its resync, or lies in a region that will have none.
     pub fn is_undecided(&self, stripe: StripeIndex) -> bool {
-        self.written.get(stripe) && self.undecided.get(self.geometry.region_of(stripe)) || self.needs_resync(stripe)
+        self.written.get(stripe) && self.never_resynced.get(self.geometry.region_of(stripe))
+            || self.needs_resync(stripe)
     }
 
     /// Declares the regions that a crash left dirty undecided: they will not be resynced.
     pub fn leave_undecided(&mut self) {
         self.pending_resync = PendingResync::default();
-        self.undecided = self.intents.dirty.clone();
+        self.never_resynced = self.intents.dirty.clone();
         let stripes =
-            self.undecided.iter().flat_map(|region| StripeIndex::each(self.geometry.stripes_of_region(region)));
+            self.never_resynced.iter().flat_map(|region| StripeIndex::each(self.geometry.stripes_of_region(region)));
         self.undecided_written = stripes.filter(|&stripe| self.written.get(stripe)).count() as u64;
     }
 

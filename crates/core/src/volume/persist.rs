@@ -179,7 +179,8 @@ fn write(offset: MemberOffset, buffer: Buffer) -> OpKind {
     OpKind::Write { offset, buffer, is_durable: true }
 }
 
-/// Writes to several members. Members that fail are out when this returns; a later superblock round records that, so a
+/// Writes to several members. Members that fail are out when this returns, or, where one cannot be
+/// spared, the volume is broken, and it stays; a later superblock round records the former, so a
 /// task waits for it before it acknowledges anything ([`wait_failures_durable`]). Returns the members that failed.
 pub(super) async fn write_all(handle: &VolumeHandle, ops: Vec<(MemberIndex, OpKind)>) -> MemberSet {
     let done = handle.ops_twice(ops).await;
@@ -285,8 +286,8 @@ async fn write_intents(handle: &VolumeHandle, pages: &[u64]) {
     }
 }
 
-/// Writes these pages of one kind of region bit to all members. The caller holds them in `pages_busy`, so no other task
-/// writes them meanwhile.
+/// Writes these pages of one kind of region bit to all members. The caller holds them in `pages_busy`, or the volume is not
+/// open yet, so no other task writes them meanwhile.
 async fn write_regions(handle: &VolumeHandle, kind: IntentBit, pages: &[u64]) {
     let (ops, written) = handle.with(|state| {
         let members = state.membership.attached();

@@ -1,4 +1,4 @@
-//! Writes rows of a stripe: when `put` returns, each is written or its member is out.
+//! Writes rows of a stripe: when `put` returns, each is written, or its member is out, or the volume is broken.
 
 use super::handle::VolumeHandle;
 use super::persist;

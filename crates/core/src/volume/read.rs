@@ -58,7 +58,7 @@ pub(super) async fn stripes(handle: &VolumeHandle, wants: &[StripePieces]) -> Ve
 /// Reads the stripes whose guards were granted, and releases them at the end.
 async fn read_held(handle: &VolumeHandle, wants: &[StripePieces], guards: Vec<Option<Guard>>) -> Vec<FirstRead> {
     let positions_of = |pieces: &[ChunkBytes]| -> PositionSet { pieces.iter().map(|piece| piece.position).collect() };
-    let is_read = |stripe: StripeIndex, guard: &Option<Guard>| {
+    let is_held_and_written = |stripe: StripeIndex, guard: &Option<Guard>| {
         guard.is_some() && handle.with(|state| state.maps.written.get(stripe))
     };
     // A plan for each stripe that is locked and written; none if it is undecided, or lacks more members than it has parities.
@@ -66,7 +66,8 @@ async fn read_held(handle: &VolumeHandle, wants: &[StripePieces], guards: Vec<Op
         .iter()
         .zip(&guards)
         .map(|((stripe, pieces), guard)| {
-            is_read(*stripe, guard).then(|| handle.with(|state| plan_read(state, *stripe, positions_of(pieces))))?
+            is_held_and_written(*stripe, guard)
+                .then(|| handle.with(|state| plan_read(state, *stripe, positions_of(pieces))))?
         })
         .collect();
     // One batch of reads for all plans; the results come in their order.
@@ -76,7 +77,7 @@ async fn read_held(handle: &VolumeHandle, wants: &[StripePieces], guards: Vec<Op
     });
     let mut all = rows::read_together(handle, &planned.collect::<Vec<_>>()).await.into_iter();
 
-    // A stripe without a plan is answered for its reason: busy, unread, or never written.
+    // A stripe without a plan is answered for its reason: busy, undecided or too much of it missing, or never written.
     let mut answers = Vec::with_capacity(wants.len());
     for (((stripe, pieces), plan), guard) in wants.iter().zip(&plans).zip(&guards) {
         let (stripe, wanted) = (*stripe, positions_of(pieces));
@@ -88,7 +89,7 @@ async fn read_held(handle: &VolumeHandle, wants: &[StripePieces], guards: Vec<Op
                 parts.map_or(FirstRead::Doubtful, FirstRead::Parts)
             }
             None if guard.is_none() => FirstRead::Busy,
-            None if is_read(stripe, guard) => {
+            None if is_held_and_written(stripe, guard) => {
                 FirstRead::Parts(remains::read_without_reconstruction(handle, stripe, pieces, wanted).await)
             }
             None => FirstRead::Parts(unwritten(handle, stripe, pieces).await),

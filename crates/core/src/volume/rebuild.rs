@@ -317,11 +317,11 @@ async fn rebuild(handle: &VolumeHandle, disk: PlacedDisk, stripe: StripeIndex) -
             resolved.recycle(handle);
             return RebuildEnd::RetryLater;
         }
-        let (checks_itself, is_marked) = (
+        let (checks_itself, is_exhausted) = (
             handle.with(|state| state.geometry.scheme.checks_itself()),
             matches!(resolved.loss_evidence, LossEvidence::Exhausted),
         );
-        if checks_itself && !is_marked {
+        if checks_itself && !is_exhausted {
             resolved.recycle(handle);
             return mark_unrebuildable(handle, disk, stripe, own_positions).await;
         }
