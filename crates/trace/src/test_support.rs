@@ -1,7 +1,6 @@
 //! Shared by the tests of the formats: reading a source to its end, corrupt bytes, and texts of other formats.
 
 use crate::error::TraceError;
-use crate::formats::FORMATS;
 use crate::reader::{OutputStream, Reader, Stream, Writer};
 use crate::record::Record;
 use crate::record_sink::{Devices, RecordSink};
@@ -87,15 +86,4 @@ pub(crate) fn samples(name: &str) -> Vec<Vec<u8>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds").join(name);
     let files = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     files.map(|file| fs::read(file.unwrap().path()).unwrap()).collect()
-}
-
-/// Checks that `looks_like` accepts the samples of format `name` and of no other. The order of the table resolves no
-/// overlap: if another format's `looks_like` accepts a sample of yours, narrow that one.
-pub(crate) fn assert_recognises_only(name: &str, looks_like: fn(&[u8]) -> bool) {
-    for format in FORMATS {
-        for sample in samples(format.name) {
-            assert_eq!(looks_like(&sample), format.name == name, "{}", format.name);
-        }
-    }
-    assert!(!FOREIGN_TEXTS.iter().any(|text| looks_like(text.as_bytes())));
 }

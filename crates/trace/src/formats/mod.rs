@@ -1,7 +1,8 @@
 //! The table of formats.
 //!
 //! A new format takes one file here (model: `spc.rs`; of strict comma-separated columns, `systor.rs`), a row in
-//! [`FORMATS`], and a seed in `fuzz/seeds/NAME/` (at the root of the repository; any file name, such as `sample`).
+//! [`FORMATS`], and a seed in `fuzz/seeds/NAME/` (at the root of the repository; any file name, such as `sample`). The
+//! test below tries each format's `looks_like` on the seeds of all.
 
 mod alibaba;
 mod biotracer;
@@ -57,9 +58,9 @@ pub struct Format {
     /// The origin of its times.
     pub clock: ClockOrigin,
     /// Whether a trace that begins with these bytes (up to 64 KiB, decompressed) is in this format. It must refuse the
-    /// seeds of all other formats: where two overlap, one is narrowed, as `disksim` is by `!looks_like_mqsim`. The
-    /// order of the table, in which formats are tried, decides only where no seed does: those with an unmistakable
-    /// beginning come first.
+    /// seeds of all other formats (a test tries them): where two overlap, one is narrowed, as `disksim` is by
+    /// `!looks_like_mqsim`. Seeds never overlap; the order of the table, in which formats are tried, matters for other
+    /// files: a format with a magic number or a fixed header line goes before those known by their rows.
     pub looks_like: fn(&[u8]) -> bool,
     /// How it is read.
     pub open: FormatOpener,
@@ -246,6 +247,19 @@ mod tests {
             assert!(samples.iter().all(|sample| found(sample) == Some(name)), "{name}");
         }
         assert!(FOREIGN_TEXTS.iter().all(|text| found(text.as_bytes()).is_none()));
+    }
+
+    /// So the order of the table decides nothing here: if another format accepts a seed of yours, narrow that one.
+    #[test]
+    fn each_format_recognises_its_own_samples_and_no_other_ones() {
+        for sampled in FORMATS {
+            for sample in samples(sampled.name) {
+                for format in FORMATS {
+                    let is_accepted = (format.looks_like)(&sample);
+                    assert_eq!(is_accepted, format.name == sampled.name, "{} on {}", format.name, sampled.name);
+                }
+            }
+        }
     }
 
     /// Writers are chosen by file name extension, so no two may share one.
