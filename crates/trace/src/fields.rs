@@ -12,8 +12,8 @@ pub(crate) const MILLISECONDS: u32 = 6;
 pub(crate) const MICROSECONDS: u32 = 3;
 
 /// A time with or without decimals, exactly; `None` if it is none, or exceeds `u64` nanoseconds. `unit` is the unit as
-/// a power of ten in nanoseconds, such as [`MILLISECONDS`]. Digits below a nanosecond are cut off; [`seconds`] refuses
-/// them.
+/// a power of ten in nanoseconds, such as [`MILLISECONDS`]. Digits below a nanosecond are cut off;
+/// [`strict_seconds`] refuses them.
 pub(crate) fn time(text: &[u8], unit: u32) -> Option<Nanos> {
     let mut parts = text.splitn(2, |&byte| byte == b'.');
     let whole = number(parts.next()?)?.checked_mul(10u64.pow(unit))?;
@@ -26,10 +26,10 @@ pub(crate) fn time(text: &[u8], unit: u32) -> Option<Nanos> {
     whole.checked_add(fraction).map(Nanos)
 }
 
-/// A time in seconds with at most nine decimals, exactly, in nanoseconds; `None` if it is none, or exceeds `u64`. It
-/// differs from [`time`] in one thing: a time with more decimals is refused here and cut off there. It is for formats
-/// that never have more (Systor'17), where a longer one says that the line is another format's.
-pub(crate) fn seconds(text: &[u8]) -> Option<u64> {
+/// A time in seconds with at most nine decimals, exactly; `None` if it is none, or exceeds `u64` nanoseconds. Unlike
+/// [`time`] it takes no unit, and refuses more decimals, which [`time`] cuts off: it is for formats that never have
+/// more (Systor'17), where a longer one says that the line is another format's.
+pub(crate) fn strict_seconds(text: &[u8]) -> Option<Nanos> {
     let (whole, decimals) = match text.iter().position(|&byte| byte == b'.') {
         Some(at) => (&text[..at], &text[at + 1..]),
         None => (text, &b"0"[..]),
@@ -38,7 +38,7 @@ pub(crate) fn seconds(text: &[u8]) -> Option<u64> {
         return None;
     }
     let fraction = number(decimals)? * 10u64.pow(9 - decimals.len() as u32);
-    number(whole)?.checked_mul(1_000_000_000)?.checked_add(fraction)
+    number(whole)?.checked_mul(1_000_000_000)?.checked_add(fraction).map(Nanos)
 }
 
 /// A number of decimal digits only; `None` if it is not, or exceeds `u64`.
@@ -129,14 +129,14 @@ mod tests {
     }
 
     #[test]
-    fn seconds_are_exact() {
-        assert_eq!(seconds(b"1456099199.123456789"), Some(1_456_099_199_123_456_789));
-        assert_eq!(seconds(b"0.000385"), Some(385_000));
-        assert_eq!(seconds(b"7"), Some(7_000_000_000));
-        assert_eq!(seconds(b"18446744073.709551615"), Some(u64::MAX));
+    fn strict_seconds_are_exact() {
+        assert_eq!(strict_seconds(b"1456099199.123456789"), Some(Nanos(1_456_099_199_123_456_789)));
+        assert_eq!(strict_seconds(b"0.000385"), Some(Nanos(385_000)));
+        assert_eq!(strict_seconds(b"7"), Some(Nanos::from_secs(7)));
+        assert_eq!(strict_seconds(b"18446744073.709551615"), Some(Nanos(u64::MAX)));
         for wrong in [&b"18446744073.709551616"[..], b"1.", b".5", b"1.0000000001", b"1e-5", b"-1.0", b"1.2.3", b"nan"]
         {
-            assert_eq!(seconds(wrong), None, "{}", wrong.escape_ascii());
+            assert_eq!(strict_seconds(wrong), None, "{}", wrong.escape_ascii());
         }
         assert_eq!(time(b"1.0000000001", 9), Some(Nanos::from_secs(1)), "the other way cuts off");
     }

@@ -6,12 +6,12 @@
 //! columns as in the traces' readme.
 
 use crate::columns::columns;
-use crate::fields::{number, seconds};
+use crate::fields::{number, strict_seconds};
 use crate::reader::{Reader, Stream};
 use crate::record::{DeviceId, Record, RequestKind};
 use crate::record_sink::Devices;
 use crate::text::{TextFormat, TextLine, TextReader, are_records};
-use scrubjay_core::units::{Bytes, Nanos};
+use scrubjay_core::units::Bytes;
 
 /// Whether the first lines are in this format.
 pub fn looks_like(head: &[u8]) -> bool {
@@ -45,10 +45,10 @@ impl TextFormat for Systor {
 /// A record without its device, and the LUN. `None`: its kind is unknown, because no response to it was traced.
 fn row(line: &[u8]) -> Result<Option<(Record, &[u8])>, &'static str> {
     let [time, response, kind, lun, offset, size] = columns(line).ok_or("not six columns")?;
-    let arrival = Nanos(seconds(time).ok_or("the time is no number of seconds")?);
+    let arrival = strict_seconds(time).ok_or("the time is no number of seconds")?;
     let response = match response {
         b"" => None,
-        response => Some(Nanos(seconds(response).ok_or("the response is no number of seconds")?)),
+        response => Some(strict_seconds(response).ok_or("the response is no number of seconds")?),
     };
     number(lun).ok_or("the LUN is no number")?;
     let offset = number(offset).ok_or("the offset is no number")?;
@@ -68,6 +68,7 @@ fn row(line: &[u8]) -> Result<Option<(Record, &[u8])>, &'static str> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use scrubjay_core::units::Nanos;
 
     const HEADER: &str = "Timestamp,Response,IOType,LUN,Offset,Size\n";
 
