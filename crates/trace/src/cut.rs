@@ -21,8 +21,8 @@ use std::ops::Range;
 /// fewer than 4096 records, and those of one block of text (`text.rs`: 320 KiB, in lines of 10 bytes or more).
 pub const DISORDER_MAX: usize = 2 * WINDOW + (64 << 10);
 /// The formats whose lines mean the same in any context: a line is one record or none, and names its own device and
-/// time; no header sets anything, nothing is held back for a later line. Those that are not listed are read whole.
-/// `docs/fleet.md` names them, too.
+/// time; no header sets anything, nothing is held back for a later line. Those that are not listed are read whole;
+/// others qualify, such as spc, but nobody has needed to cut them yet. `docs/fleet.md` names those listed, too.
 const INDEPENDENT_LINES: [&str; 3] = ["msr", "alibaba", "tencent"];
 /// The number of bytes read to find the time at a place in the file.
 const SAMPLE_BYTES: usize = 64 << 10;
