@@ -68,7 +68,8 @@ pub enum Playable {
 pub struct PlayedPolicy {
     /// The figures of the run.
     pub outcome: ScrubFigures,
-    /// How many requests lost how much; `None`: the policy does not learn from it.
+    /// How many requests lost how much: of policies that wait for idleness and decide at each request, because
+    /// [`exact::learner`] counts it for them. `None`: of all others.
     pub slowdown: Option<Slowdown>,
 }
 

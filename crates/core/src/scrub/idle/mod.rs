@@ -1,9 +1,9 @@
 //! Idle policies: when may the next scrub request start, and how large may it be?
 //!
 //! The scrubber observes ([`Observed`]); a policy only decides. A new policy is one file here, its `mod` and `use`
-//! below, and in `table.rs` its name in `use super` and one row of [`POLICIES`]. A policy that decides once per idle
-//! interval is an [`IntervalPolicy`] (model: `waiting.rs`); one that decides at each request is an [`IdlePolicy`]
-//! (model: `fixed_delay.rs`).
+//! below, and in `table.rs` its name in `use super` and one row of [`POLICIES`]. A wait, then requests back to back, of
+//! one size or growing ([`RequestGrowth`]): [`IntervalPolicy`] (model: `waiting.rs`), also if it learns from interval to
+//! interval. Anything else, pauses included: [`IdlePolicy`] (model: `fixed_delay.rs`).
 //!
 //! - Policies: `back_to_back`, `budget`, `fixed_delay`, `growing_requests`, `idle_class`, `predicted`, `waiting`.
 //! - What they decide by: `observed` with its parts `followers`, `service` and `slowdown`; `learnt`, the observations
@@ -123,8 +123,8 @@ pub struct PolicyState {
     pub wait: Nanos,
     /// The size of one request.
     pub size: Bytes,
-    /// The share of the idle time beyond the wait in which requests follow each other, 0..=1. Pauses between them count
-    /// as such time: the forecast takes `pause` off besides.
+    /// The share of the idle time beyond the wait in which requests follow each other, 0..=1. Pauses do not lower it:
+    /// the forecast adds `pause` to each request's time.
     pub duty: f64,
     /// The time from the end of one request to the start of the next.
     pub pause: Nanos,
@@ -164,7 +164,8 @@ pub trait IdlePolicy: fmt::Debug + Send {
 
     /// `decision` lets a request start now. For how long will the policy decide the same, if each request is sent
     /// when the one before has ended, and no foreground request arrives? The default is always right, only slow; it
-    /// matters for policies of [`Pacing::IdleTime`] in the simulator's `exact::learner`.
+    /// matters for policies of [`Pacing::IdleTime`] in the simulator's `exact::learner`. A policy that pauses keeps the
+    /// default: requests within a horizon are back to back.
     fn horizon(&self, decision: Decision, view: &DiskView, seen: &Observed) -> DecisionHorizon {
         let _ = (decision, view, seen);
         DecisionHorizon { until: Nanos::MAX, requests: 1 }
@@ -172,7 +173,7 @@ pub trait IdlePolicy: fmt::Debug + Send {
 
     /// Why [`IdlePolicy::decide`] does not let a request start now. The default answers from [`IdlePolicy::state`]: the
     /// pause, of a policy that sends whatever the foreground does; else a foreground request at the disk, or the wait.
-    /// A policy that has other reasons overrides it.
+    /// It knows a pause or a wait, never both: a policy that has both, or other reasons, overrides it.
     fn waits_for(&self, view: &DiskView, seen: &Observed) -> WaitReason {
         let _ = seen;
         let PolicyState { wait, pause, in_idle_only, .. } = self.state();
@@ -202,5 +203,21 @@ pub trait IdlePolicy: fmt::Debug + Send {
     /// Starts with the period of an earlier run, on the same clock.
     fn recall(&mut self, periodicity: &Periodicity) {
         let _ = periodicity;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn the_head_of_this_file_names_each_module() {
+        let text = include_str!("mod.rs");
+        let modules: BTreeSet<&str> =
+            text.lines().filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';')).collect();
+        let list =
+            text.lines().skip_while(|line| !line.starts_with("//! - ")).take_while(|line| line.starts_with("//!"));
+        let named: BTreeSet<&str> = list.flat_map(|line| line.split('`').skip(1).step_by(2)).collect();
+        assert_eq!(named, modules);
     }
 }

@@ -29,9 +29,9 @@ pub struct PolicyKind {
 /// What the pace of a policy depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pacing {
-    /// It sends while the foreground is idle, so it must detect it.
+    /// It waits for the foreground to be idle, with pauses or without, so it must detect idleness.
     IdleTime,
-    /// It pauses after each request, whatever the foreground does.
+    /// It pauses after each request and never waits for idleness.
     FixedPause,
     /// Nothing: it sends at full speed.
     Unthrottled,
@@ -39,9 +39,9 @@ pub enum Pacing {
 
 #[derive(Clone, Copy)]
 enum Make {
-    /// Decides at every request.
+    /// Decides at every request; may pause.
     EachRequest(fn(&PolicyParameters) -> Box<dyn IdlePolicy>),
-    /// Decides when an idle interval begins.
+    /// Decides when an idle interval begins: how long to wait, and the sizes of requests that then follow back to back.
     Interval(fn(&PolicyParameters) -> Box<dyn IntervalPolicy>),
 }
 
@@ -276,6 +276,7 @@ impl PolicyConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scrub::idle::{AccessPattern, DiskView, Observed, WaitReason};
     use std::collections::BTreeSet;
 
     /// Request sizes that differ from every policy's defaults.
@@ -316,6 +317,27 @@ mod tests {
         for kind in POLICIES {
             let policy = PolicyConfig::new(kind, PolicyParameters::default()).policy();
             assert_eq!(policy.state().in_idle_only, kind.pacing == Pacing::IdleTime, "{kind:?}");
+        }
+    }
+
+    /// The default of [`IdlePolicy::waits_for`] does not know a pause beside a wait.
+    #[test]
+    fn a_policy_that_pauses_says_so_during_its_pause() {
+        let now = Nanos::from_secs(3600);
+        let view = DiskView {
+            now,
+            outstanding: 0,
+            idle_since: Nanos::ZERO,
+            own_finished: now,
+            own_service: Nanos::from_millis(5),
+            own_size: Some(Bytes::mib(1)),
+            access: AccessPattern::Sequential,
+        };
+        for kind in POLICIES {
+            let policy = PolicyConfig::new(kind, PolicyParameters::default()).policy();
+            let state = policy.state();
+            let is_pause = policy.waits_for(&view, &Observed::default()) == WaitReason::Pause(state.pause);
+            assert_eq!(is_pause, state.pause > Nanos::ZERO || !state.in_idle_only, "{kind:?}");
         }
     }
 
