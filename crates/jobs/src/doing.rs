@@ -2,7 +2,7 @@
 
 use crate::quantity::{show_rest, show_time};
 use scrubjay_core::scrub::ScrubReport;
-use scrubjay_core::scrub::idle::WaitReason;
+use scrubjay_core::scrub::idle::{Parameter, PolicyKind, WaitReason};
 use scrubjay_core::units::Nanos;
 
 /// A request that takes longer than this is reported as unanswered.
@@ -19,13 +19,14 @@ const HELD_UP_FROM: Nanos = Nanos::from_secs(60);
 /// Waits shorter than this are not named: the disk is hardly ever seen in them.
 const WAIT_NAMED: Nanos = Nanos::from_millis(1);
 
-/// Why nothing was read since the session began, and what to do, if the policy `waiting` waits for longer idleness than there
-/// has been. (The budget chooses its wait itself.)
+/// Why nothing was read since the session began, and what to do, if a policy whose wait can be set ([`Parameter::Wait`])
+/// waits for longer idleness than there has been. (The budget chooses its wait itself.)
 pub fn held_up(report: &ScrubReport, policy: &str) -> Option<String> {
+    let has_wait = PolicyKind::named(policy).is_some_and(|kind| kind.uses.contains(&Parameter::Wait));
     let (verified, longest) = (report.bytes_verified_now.0, report.idle_longest);
     match report.waits_for {
         Some(WaitReason::Idleness(Some(wait)))
-            if policy == "waiting" && verified == 0 && report.elapsed >= HELD_UP_FROM && longest < wait =>
+            if has_wait && verified == 0 && report.elapsed >= HELD_UP_FROM && longest < wait =>
         {
             Some(format!(
                 "nothing was read: it waits for {} of idleness, and the longest so far was {}; try a shorter \
@@ -58,5 +59,40 @@ pub fn doing(report: &ScrubReport) -> String {
         }
         Some(WaitReason::Budget) => "waiting: budget used up".to_owned(),
         Some(WaitReason::TooSlow) => "waiting: requests take longer than the maximum".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scrubjay_core::scrub::coverage::Coverage;
+    use scrubjay_core::scrub::idle::{IntervalAdapter, POLICIES, Waiting};
+    use scrubjay_core::scrub::tour::{Grid, OrderKind, REGION_BYTES, SEGMENT_BYTES};
+    use scrubjay_core::scrub::{Config, Pass, Scrub};
+    use scrubjay_core::units::{Bytes, UnixSeconds};
+
+    /// A scrub that waited for 31 s of idleness for a minute, and saw 2 s.
+    fn waiting() -> ScrubReport {
+        let grid = Grid::new(Bytes::gib(1).sectors(), REGION_BYTES.sectors(), SEGMENT_BYTES.sectors());
+        let (started, today) = (Nanos::ZERO, UnixSeconds(1));
+        let config = Config { range: grid.disk(), granule: 1, depth: 1, held_max: None, started, today };
+        let wait = Nanos::from_secs(31);
+        let policy = Box::new(IntervalAdapter::new(Waiting { wait, size: Bytes::mib(1) }));
+        let scrub = Scrub::new(config, OrderKind::SEQUENTIAL.order(&[]), policy, Coverage::new(grid), Pass::default());
+        let (waits_for, idle_longest) = (Some(WaitReason::Idleness(Some(wait))), Nanos::from_secs(2));
+        ScrubReport { waits_for, idle_longest, ..scrub.report(HELD_UP_FROM) }
+    }
+
+    #[test]
+    fn a_shorter_wait_is_advised_where_the_wait_can_be_set() {
+        let report = waiting();
+        let advised = |is_offered: bool| {
+            let kinds = POLICIES.iter().filter(move |kind| kind.is_offered == is_offered);
+            kinds.map(|kind| kind.name).filter(|name| held_up(&report, name).is_some()).collect::<Vec<_>>()
+        };
+        assert_eq!(advised(true), ["waiting"], "and neither budget, delay nor none");
+        assert_eq!(advised(false), ["exponential", "linear", "swapping", "ar-waiting"]);
+        assert_eq!(held_up(&ScrubReport { idle_longest: Nanos::from_secs(31), ..report.clone() }, "waiting"), None);
+        assert_eq!(held_up(&ScrubReport { elapsed: Nanos::from_secs(59), ..report }, "waiting"), None);
     }
 }
