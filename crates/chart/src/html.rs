@@ -31,7 +31,7 @@ p{margin:0 0 12px}
 a{color:#00588a;text-underline-offset:2px}
 nav ol{margin:20px 0 0;padding:14px 0 0;border-top:1px solid #e3e6e9;list-style:none}
 nav summary{cursor:pointer;margin:20px 0 0;padding:14px 0 0;border-top:1px solid #e3e6e9}nav summary+ol{margin:0;border:0}
-nav li{margin:2px 0}nav span{display:inline-block;min-width:5.2em;color:#59626b}
+nav li{display:flex;margin:2px 0}nav span{flex:none;min-width:5.6em;color:#59626b}
 figure{margin:44px 0 0}
 figcaption{margin:0 0 14px;max-width:68ch}
 .each{margin:0 0 12px;padding:0;list-style:none}.each li{margin:3px 0;padding-left:1.2em;text-indent:-1.2em}figcaption .each{margin:0}
