@@ -76,10 +76,16 @@ async fn discard_rows(handle: &VolumeHandle, stripe: StripeIndex, positions: Pos
         }
         ops
     });
-    persist::write_all(handle, ops).await;
+    let refused = persist::write_all(handle, ops).await;
     // A member that refused its write still has the row. It must be recorded as out before anybody learns of the loss: after
     // a crash it would be in, and in a dirty region its row could pass for a half-written one.
     persist::wait_failures_durable(handle).await;
+    if !refused.is_empty() && handle.with(|state| !state.membership.is_broken) {
+        // Recorded as written while that member was out: if it comes back, it does not keep the row.
+        let region = handle.with(|state| state.geometry.region_of(stripe));
+        persist::mark_dirty(handle, region).await;
+        end(handle, region);
+    }
     handle.with(|state| positions.iter().for_each(|position| state.maps.note_write(stripe, position)));
 }
 

@@ -470,16 +470,19 @@ fn report(
         found.push((position, CorruptionKind::Mismatch, Resolution::Lost));
     }
     let was_written = rows.evidence.was_written();
+    // What the volume laid over a row that proves nothing.
     let is_volumes_mark = |state: &VolumeState, position: StripePosition| {
         let chunk = rows.content(position, state.chunk_bytes());
-        chunk.is_some_and(|chunk| state.mark(stripe, position).is_in(chunk))
+        rows.evidence.rows[position].status == RowStatus::Corrupt
+            && chunk.is_some_and(|chunk| state.mark(stripe, position).is_in(chunk))
     };
     for (position, kind, end) in found {
         let (place, is_own) = handle.with(|state| {
             record(state, stripe, position, kind, end);
             (state.geometry.place(stripe, position), is_volumes_mark(state, position))
         });
-        if was_written && !is_own && kind != CorruptionKind::Mismatch && present.contains(position) {
+        let is_evidence = was_written || kind == CorruptionKind::Unreadable;
+        if is_evidence && !is_own && kind != CorruptionKind::Mismatch && present.contains(position) {
             persist::blame(handle, place.member, place.row);
         }
         // Only after a repair: two places that name each other and cannot be repaired would be verified for ever.

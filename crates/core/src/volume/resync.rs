@@ -247,9 +247,10 @@ fn damaged_not_by_crash(evidence: &Evidence) -> Vec<(StripePosition, RowStatus)>
     let is_damaged = |status| {
         matches!(status, RowStatus::Unreadable | RowStatus::Corrupt | RowStatus::Elsewhere { is_whole: true, .. })
     };
-    let is_evidence = evidence.scheme.checks_itself() && evidence.was_written();
+    let was_written = evidence.was_written();
+    let is_evidence = |status| evidence.scheme.checks_itself() && (was_written || status == RowStatus::Unreadable);
     let all = evidence.shape.positions().map(|position| (position, evidence.rows[position].status));
-    all.filter(|&(_, status)| is_evidence && is_damaged(status)).collect()
+    all.filter(|&(_, status)| is_evidence(status) && is_damaged(status)).collect()
 }
 
 /// Reports which of these rows the resync repaired, and blames their members, as a repair does. First it flushes and

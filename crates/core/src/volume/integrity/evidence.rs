@@ -50,10 +50,12 @@ impl Evidence {
         self.shape.positions().filter(|&position| self.rows[position].is_sound()).collect()
     }
 
-    /// Whether any row that was read shows that this stripe was written once. If not, nobody is to blame for its rows: where the
+    /// Whether the content of any row shows that this stripe was written once. If not, nobody is to blame for their contents: where the
     /// written map is lost, a stripe counts as written that never was.
     pub fn was_written(&self) -> bool {
-        self.rows.iter().any(|row| !matches!(row.status, RowStatus::NotRead | RowStatus::Corrupt))
+        let shows =
+            |row: &RowEvidence| matches!(row.status, RowStatus::Sound | RowStatus::Torn | RowStatus::Elsewhere { .. });
+        self.rows.iter().any(shows)
     }
 
     /// The lists that can be believed, each with its parity's position.

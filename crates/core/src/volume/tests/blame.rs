@@ -214,3 +214,54 @@ fn a_resync_of_stripes_that_were_never_written_blames_nobody() {
     let of_rows: u64 = rig.kinds().iter().filter(|(.., kind, _)| *kind == CorruptionKind::Corrupt).count() as u64;
     assert_eq!((of_rows, faults(&rig).iter().sum()), (0, 0));
 }
+
+/// Of a stripe with two parities three rows are out, unreadable and torn; the torn row's member refuses to have it overwritten, and is
+/// taken out. When it comes back it must not keep that row: in a region that a crash leaves dirty it would pass for half written.
+#[test]
+fn a_member_that_refused_a_discard_does_not_come_back_with_the_row() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 2, 2);
+    rig.write(0, &vec![7; 40 * CHUNK as usize]);
+    assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
+    rig.wait(60_000_000_000);
+    let (out, (torn, at), (hurt, hurt_at)) = (rig.place(3, 1).0, rig.place(3, 0), rig.place(3, 2));
+    rig.volume.fail(Nanos(rig.now), MemberIndex(out));
+    rig.pump();
+    rig.wait(60_000_000_000);
+    rig.members[torn][at + 512..at + 1024].fill(0xaa);
+    rig.unreadable = Some((hurt, hurt_at as u64));
+    rig.refuses_all = Some(torn);
+    assert!(rig.read(LOST_AT, CHUNK) == vec![None; CHUNK as usize]);
+    rig.refuses_all = None;
+    assert!(!rig.volume.status().is_broken && is_recorded_out(&rig, hurt, torn));
+    let theirs = superblock(&rig.members[torn]);
+    assert_eq!(rig.volume.readd(Nanos(rig.now), &theirs, Uuid([77; 16]), MEMBER_BYTES), Ok(()));
+    rig.pump();
+    rig.wait(60_000_000_000);
+    // Another stripe of the region is being written when the power fails.
+    rig.write(0, &[8; CHUNK as usize]);
+    let (mut members, geometry) = members_of(&mut rig);
+    members[out].clear();
+    let mut again = Rig::begin(members, geometry, VolumeOptions::default());
+    again.unreadable = Some((hurt, hurt_at as u64));
+    again.pump();
+    assert!(again.read(LOST_AT, CHUNK) == vec![None; CHUNK as usize]);
+}
+
+/// The disk drops the write that should replace a lost chunk's mark: what lies there is the mark, sound and old.
+#[test]
+fn a_write_lost_over_a_mark_is_a_fault_of_its_disk() {
+    let (mut rig, (member, at)) = with_torn_row(None);
+    let second = rig.place(3, 1);
+    rig.members[second.0][second.1 + 512..second.1 + 1024].fill(0xaa);
+    assert!(rig.read(LOST_AT, CHUNK) == vec![None; CHUNK as usize]);
+    rig.wait(60_000_000_000);
+    let before = faults(&rig)[member];
+    // A fault in the same place would be counted with the first one.
+    rig.volume.handle.with(|state| state.membership.members[MemberIndex(member)].fault_stretch = None);
+    rig.loses = Some((member, at as u64));
+    rig.write(LOST_AT, &[9; CHUNK as usize]);
+    assert!(rig.loses.is_none());
+    assert!(rig.read(LOST_AT, CHUNK) == right(9, CHUNK));
+    assert!(rig.kinds().iter().any(|&(_, _, kind, _)| kind == CorruptionKind::LostWrite));
+    assert_eq!(faults(&rig)[member], before + 1);
+}
