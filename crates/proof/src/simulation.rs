@@ -551,14 +551,14 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         let planted = self.disk_set.planted.get(&row).map_or(&[][..], Vec::as_slice);
         // Rows that do not prove themselves look stale, whatever happened to them.
         let checks = self.setting.geometry.scheme.checks_itself();
-        let is_transient = record.resolution == Resolution::Transient;
+        // Wrong in one read and right in the next; a disk that says "unreadable" is no such case.
+        let is_wrong_once = record.resolution == Resolution::Transient && record.kind != CorruptionKind::Unreadable;
         // An appendix written alone and lost from the cache between two reads makes the second read look better than the first.
         let appears = |planted: &InjectedFault| {
-            is_transient && self.setting.geometry.scheme.has_buddies() && planted.leaves_old_appendix()
+            is_wrong_once && self.setting.geometry.scheme.has_buddies() && planted.leaves_old_appendix()
         };
         // A read that went astray may show anything.
-        let is_misread =
-            is_transient && record.kind != CorruptionKind::Unreadable && planted.contains(&InjectedFault::Misread);
+        let is_misread = is_wrong_once && planted.contains(&InjectedFault::Misread);
         // With junk in the row, one of the two reads may have been misdirected, and shown another place's row.
         let is_astray = matches!(record.kind, CorruptionKind::MisdirectedWrite { .. })
             && planted.contains(&InjectedFault::Misread)
