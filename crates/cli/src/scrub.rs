@@ -75,7 +75,7 @@ pub fn run(args: &ScrubArgs) -> Result<Exit> {
     }
     for path in &targets {
         let path = shown_path(path);
-        say(format_args!("{path}: not begun: `scrubjay scrub {path}` begins it"));
+        say(format_args!("{path}: not begun"));
     }
     // Of several targets that were prepared one after the other the last may be refused: it was not done, like one that failed.
     let all_ended = refusal.is_none() && ended.iter().all(Option::is_some);
