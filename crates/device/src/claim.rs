@@ -296,10 +296,10 @@ mod tests {
         let (_folder, path) = claims();
         let claim = DiskClaim::take_in_folder(&path, "a").unwrap();
         let mut child = std::process::Command::new("true").spawn().unwrap();
-        let line = format!("/proc/{}/cmdline", child.id());
-        while !fs::read(&line).unwrap().is_empty() {
-            thread::yield_now();
-        }
+        // Not until it has ended: amid its start, too, it has no command line for a moment.
+        let pid = rustix::process::Pid::from_child(&child);
+        let until_ended = rustix::process::WaitIdOptions::EXITED | rustix::process::WaitIdOptions::NOWAIT;
+        rustix::process::waitid(rustix::process::WaitId::Pid(pid), until_ended).unwrap();
         fs::write(path.join(store::file_name("a")), format!("{}\n", child.id())).unwrap();
         let refused = DiskClaim::take_in_folder(&path, "a").unwrap_err();
         assert!(matches!(refused, ClaimError::Ending { pid } if pid == child.id()), "{refused}");
