@@ -8,7 +8,7 @@ use scrubjay_core::rng::Rng;
 use scrubjay_core::units::{Nanos, VolumeOffset};
 use scrubjay_core::volume::block::{BlockFailure, BlockReply, BlockRequest, ReadPart, RequestId};
 use scrubjay_core::volume::member::ArrayMachine;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// How a client behaves; shares are percentages (0 to 100) unless stated otherwise.
@@ -51,6 +51,9 @@ pub struct StormClient {
     rng: Rng,
     hot: Vec<u64>,
     pending: BTreeMap<RequestId, PendingRequest>,
+    /// Chunks, counted from the start of the volume, of which a read reported bytes as lost, and whose stripes were not written
+    /// since: they stay lost, or read as they should.
+    reported_lost: BTreeSet<u64>,
     next_id: u64,
     sent: u64,
     trace: StormLog,
@@ -90,6 +93,7 @@ impl StormClient {
             rng,
             hot,
             pending: BTreeMap::new(),
+            reported_lost: BTreeSet::new(),
             next_id: 0,
             sent: 0,
             trace,
@@ -229,6 +233,16 @@ impl StormClient {
         }
     }
 
+    /// Accepts any content of this chunk until it is written again, unless a read has reported it as lost: then it stays lost.
+    /// Returns whether it does.
+    pub fn accept_anything(&mut self, chunk: Range<u64>) -> bool {
+        let is_reported = self.reported_lost.contains(&(chunk.start / self.habits.chunk_bytes));
+        if !is_reported {
+            self.oracle.accept_anything(chunk);
+        }
+        !is_reported
+    }
+
     /// Notes a crash: no request sent so far will be replied to.
     pub fn crash(&mut self) {
         self.pending.clear();
@@ -260,6 +274,8 @@ impl StormClient {
                 }
                 ReadPart::Lost(len) => {
                     assert!(may_lose(at..end), "{len} bytes at {at} are called lost, and should not be");
+                    let chunk = self.habits.chunk_bytes;
+                    self.reported_lost.extend(at / chunk..end.div_ceil(chunk));
                     self.tally.bytes_lost += len;
                 }
             }
@@ -278,6 +294,9 @@ impl StormClient {
         array: &mut impl ArrayMachine,
     ) {
         let (offset, len) = (range.start, range.end - range.start);
+        let Habits { chunk_bytes, stripe_bytes, .. } = self.habits;
+        let stripes = range.start / stripe_bytes * stripe_bytes..range.end.next_multiple_of(stripe_bytes);
+        self.reported_lost.retain(|chunk| !stripes.contains(&(chunk * chunk_bytes)));
         let write = self.oracle.write_begins(offset, len, content);
         let request = match content {
             WriteContent::Pattern => {

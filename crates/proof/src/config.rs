@@ -118,6 +118,8 @@ pub struct StormConfig {
     pub latency: OpLatency,
     /// The incidents, in order of their requests.
     pub script: Vec<ScheduledIncident>,
+    /// A further crash, when the volume first marks a lost chunk; `None`: there is none.
+    pub crash_amid_marks: Option<CrashSurvival>,
     /// Write numbers that the volume reserves at once (count).
     pub write_numbers: u64,
     /// How long the volume keeps a region dirty after its last write.
@@ -159,6 +161,7 @@ impl StormConfig {
         let intent_idle = Nanos(pick(&mut rng, &[1_000, 10_000_000, 5_000_000_000]));
         let write_numbers = pick(&mut rng, &[1, 3, 20, 1 << 20]);
         let (faults_max, planted) = (pick(&mut rng, &[1, 2, 64]), None);
+        let crash_amid_marks = (rng.below(2) == 0).then(|| survival(&mut rng));
         let mut setting = StormConfig {
             seed,
             geometry,
@@ -167,6 +170,7 @@ impl StormConfig {
             is_over_budget,
             latency,
             script,
+            crash_amid_marks,
             write_numbers,
             intent_idle,
             faults_max,
@@ -187,6 +191,7 @@ impl StormConfig {
         if is_faultless {
             self.chances = Chances::default();
         }
+        self.crash_amid_marks = self.crash_amid_marks.filter(|_| !is_crashless);
         let most = self.habits.requests;
         self.script.retain(|cue| {
             let is_left_out = match cue.act {
@@ -303,16 +308,19 @@ fn latency(rng: &mut Rng) -> OpLatency {
     OpLatency { least, spread: Nanos(least.0 * pick(rng, &[0, 1, 5])), slow: pick(rng, &[0.0, 0.0, 0.02]) }
 }
 
-fn script(rng: &mut Rng, requests: u64, geometry: &Geometry) -> Vec<ScheduledIncident> {
-    let Shape { data, parity } = geometry.layout.shape();
-    let mut acts = Vec::new();
-    let survival = |rng: &mut Rng| match rng.below(6) {
+fn survival(rng: &mut Rng) -> CrashSurvival {
+    match rng.below(6) {
         0 => CrashSurvival::Blocks(0.0),
         1 | 2 => CrashSurvival::Blocks(0.5),
         3 => CrashSurvival::Blocks(0.9),
         4 => CrashSurvival::Writes(0.5),
         _ => CrashSurvival::Ended,
-    };
+    }
+}
+
+fn script(rng: &mut Rng, requests: u64, geometry: &Geometry) -> Vec<ScheduledIncident> {
+    let Shape { data, parity } = geometry.layout.shape();
+    let mut acts = Vec::new();
     for _ in 0..pick(rng, &[0, 0, 1, 2, 4]) {
         acts.push(ArrayIncident::Crash(survival(rng)));
     }

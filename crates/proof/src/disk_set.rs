@@ -1,6 +1,7 @@
 //! All disks of an array: their operations under way, when these end, and how.
 
 mod in_place;
+mod recovered;
 
 use crate::fault_budget::{DamageKind, FaultBudget, Row};
 use crate::faults::{FaultInjector, InjectedFault};
@@ -16,6 +17,9 @@ use scrubjay_sim::member_disk::{CrashSurvival, Discarded, MemberDisk, WriteFate}
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::ops::Range;
+
+/// The first bytes of a chunk that the volume marked as lost (docs/format.md).
+const LOST_MARK: &[u8] = b"Lost: what volume ";
 
 /// The distribution of operation times.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -289,6 +293,12 @@ impl DiskSet {
         is_allowed
     }
 
+    /// Is a mark of a lost chunk being written?
+    pub fn is_marking(&self) -> bool {
+        let is_mark = |kind: &OpKind| matches!(kind, OpKind::Write { buffer, .. } if buffer.starts_with(LOST_MARK));
+        self.under_way.iter().flatten().any(|under_way| is_mark(&under_way.op.kind))
+    }
+
     /// Picks another disk that from now on loses all writes to its rows, as far as the fault budget allows; or none.
     pub fn forget(&mut self, now: Nanos) {
         let member =
@@ -308,7 +318,10 @@ impl DiskSet {
         for UnderWay { op, .. } in under_way.iter().flatten() {
             if let OpKind::Write { offset, buffer, .. } = &op.kind {
                 let rows = self.injector.rows(op.member.get(), offset.get(), buffer.len() as u64);
-                dirty.extend(rows.iter().map(|&(disk, row)| (disk, self.geometry.chunk_offset(RowIndex(row)).get())));
+                // A stripe is not being written because the volume marks a chunk of it as lost.
+                let written = rows.iter().zip(buffer.chunks(self.geometry.row_bytes() as usize));
+                let written = written.filter(|(_, bytes)| !bytes.starts_with(LOST_MARK)).map(|(&row, _)| row);
+                dirty.extend(written.map(|(disk, row)| (disk, self.geometry.chunk_offset(RowIndex(row)).get())));
             }
         }
         let row = |(disk, offset)| self.geometry.row_at(MemberOffset(offset)).map(|row| (disk, row.get()));
@@ -389,6 +402,10 @@ impl DiskSet {
     pub fn places(&self, stripe: u64) -> impl Iterator<Item = Row> {
         let layout = self.geometry.layout;
         (0..layout.shape().width()).map(move |slot| layout.place(stripe, slot)).map(|place| (place.disk, place.row))
+    }
+
+    fn is_covered(&self, (disk, row): Row) -> bool {
+        self.disks[disk].is_covered(self.geometry.chunk_offset(RowIndex(row)).get(), self.geometry.row_bytes())
     }
 
     fn is_corrupt(&self, (disk, row): Row) -> bool {

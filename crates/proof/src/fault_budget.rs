@@ -34,6 +34,20 @@ pub enum DamageKind {
     Failed,
 }
 
+/// How a stripe with some faults stands to the budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Load {
+    /// Everything in it must survive.
+    Within,
+    /// Its chunks may be lost.
+    Beyond {
+        /// Can it not pass for an older state of the stripe?
+        is_detectable: bool,
+    },
+    /// A fault that its scheme cannot handle, be it the only one.
+    NeverBorne,
+}
+
 /// What is wrong with the array now, and which faults are still allowed.
 #[derive(Clone, Debug)]
 pub struct FaultBudget {
@@ -51,8 +65,6 @@ pub struct FaultBudget {
     misread: BTreeMap<u64, usize>,
     /// Stripes that a crash found dirty, and that are not resynced yet.
     dirty: BTreeSet<u64>,
-    /// Stripes that any crash found dirty.
-    ever_dirty: BTreeSet<u64>,
     /// Stripes whose chunks may be lost.
     losable: BTreeSet<u64>,
     /// Data rows under Hybrid-1 whose version is older than that of their last write.
@@ -74,7 +86,6 @@ impl FaultBudget {
             handed_on: BTreeMap::new(),
             misread: BTreeMap::new(),
             dirty: BTreeSet::new(),
-            ever_dirty: BTreeSet::new(),
             losable: BTreeSet::new(),
             old_versions: BTreeSet::new(),
             recounted: BTreeSet::new(),
@@ -138,8 +149,17 @@ impl FaultBudget {
         }
     }
 
-    /// Is a stripe with these faults within the budget? Over the budget: can it still not pass for an older state?
+    /// May a stripe have these faults: are they within the budget, or over it, but such that the stripe cannot pass for an older one?
     fn bears(&self, disks: &[MemberDisk], stripe: u64, damages: &[(Row, DamageKind)], lacking: &[bool]) -> bool {
+        match self.load(disks, stripe, damages, lacking) {
+            Load::Within => true,
+            Load::Beyond { is_detectable } => self.is_over_budget && is_detectable,
+            Load::NeverBorne => false,
+        }
+    }
+
+    /// How a stripe with these faults, in addition to those that it has, stands to the budget.
+    fn load(&self, disks: &[MemberDisk], stripe: u64, damages: &[(Row, DamageKind)], lacking: &[bool]) -> Load {
         let shape = self.geometry.layout.shape();
         let (mut silent, mut failed, mut is_stale) = (0, 0, false);
         for slot in 0..shape.width() {
@@ -149,7 +169,7 @@ impl FaultBudget {
             let (mut is_silent, mut is_failed) = (false, lacking[place.disk]);
             for damage in struck {
                 if self.is_beyond(slot, damage) {
-                    return false;
+                    return Load::NeverBorne;
                 }
                 is_silent |= damage != DamageKind::Failed;
                 is_failed |= damage == DamageKind::Failed;
@@ -171,7 +191,17 @@ impl FaultBudget {
             1 => failed + 1 + witnesses_short <= shape.parity,
             _ => false,
         };
-        is_within || self.is_over_budget && !is_stale && (silent == 0 || self.geometry.scheme.checks_itself())
+        match is_within {
+            true => Load::Within,
+            false => Load::Beyond { is_detectable: !is_stale && (silent == 0 || self.geometry.scheme.checks_itself()) },
+        }
+    }
+
+    /// Adds the stripes that are beyond the budget now to those whose chunks may be lost.
+    fn note_beyond(&mut self, disks: &[MemberDisk]) {
+        let is_beyond = |&stripe: &u64| self.load(disks, stripe, &[], &self.lacking) != Load::Within;
+        let beyond: Vec<u64> = (0..self.geometry.stripes).filter(is_beyond).collect();
+        self.losable.extend(beyond);
     }
 
     /// Notes that these faults were planted.
@@ -187,6 +217,7 @@ impl FaultBudget {
                 self.handed_on.insert(row, (now, false));
             }
         }
+        self.note_beyond(disks);
         self.doubt(disks);
     }
 
@@ -246,9 +277,7 @@ impl FaultBudget {
     /// Notes that a member lacks data from now on. Stripes that are beyond the budget without it may be lost.
     pub fn lacks(&mut self, disks: &[MemberDisk], member: usize) {
         self.lacking[member] = true;
-        let beyond = (0..self.geometry.stripes).filter(|&stripe| !self.bears(disks, stripe, &[], &self.lacking));
-        let beyond: Vec<u64> = beyond.collect();
-        self.losable.extend(beyond);
+        self.note_beyond(disks);
         self.doubt(disks);
     }
 
@@ -257,15 +286,32 @@ impl FaultBudget {
     pub fn crash(&mut self, disks: &[MemberDisk], dirty: impl IntoIterator<Item = u64>) {
         self.misread.clear();
         self.dirty.extend(dirty);
-        self.ever_dirty.extend(&self.dirty);
         let ambiguous: Vec<u64> = self.ambiguous().collect();
         self.losable.extend(ambiguous);
         self.doubt(disks);
     }
 
-    /// Was this stripe half written at any crash, or may its chunks be lost?
+    /// Did a crash leave this stripe half written, and is it not resynced yet, or may its chunks be lost?
     pub fn is_doubtful(&self, stripe: u64) -> bool {
-        self.ever_dirty.contains(&stripe) || self.losable.contains(&stripe)
+        self.dirty.contains(&stripe) || self.losable.contains(&stripe)
+    }
+
+    /// The stripes whose chunks may be lost.
+    pub fn losable(&self) -> impl Iterator<Item = u64> {
+        self.losable.iter().copied()
+    }
+
+    /// Notes that these stripes are whole again: nothing in them may be lost any more.
+    pub fn recovered(&mut self, stripes: impl IntoIterator<Item = u64>) {
+        for stripe in stripes.into_iter().filter(|stripe| !self.dirty.contains(stripe)) {
+            self.losable.remove(&stripe);
+        }
+    }
+
+    /// May this row be wrong although its medium holds what was last written there?
+    pub fn may_be_wrong(&self, row: Row) -> bool {
+        let is_recounted = self.stripe(row).is_some_and(|stripe| self.recounted.contains(&stripe));
+        is_recounted || self.handed_on.contains_key(&row) || self.old_versions.contains(&row)
     }
 
     /// Adds the dirty stripes in which anything is wrong now to those whose chunks may be lost.
@@ -294,7 +340,7 @@ impl FaultBudget {
     /// May any of these bytes of the volume be reported as lost?
     pub fn may_lose(&self, bytes: Range<u64>) -> bool {
         let stripe = self.geometry.stripe_bytes();
-        self.is_over_budget || self.losable.range(bytes.start / stripe..bytes.end.div_ceil(stripe)).next().is_some()
+        self.losable.range(bytes.start / stripe..bytes.end.div_ceil(stripe)).next().is_some()
     }
 
     /// Is anything wrong in this stripe?

@@ -13,9 +13,10 @@
 //! - Without a crash, and with faults inside the assumptions ([`fault_budget`]): nothing is lost and no request fails.
 //! - After a crash of an array that has all its members, and nothing else wrong in the stripes that were being written:
 //!   the same; data that were not durable may be old or new, sector by sector ([`oracle`]).
-//! - *Dirty and hurt*: a stripe in which a row was being written or was not flushed when the array crashed, and in
+//! - *Dirty and hurt*: a stripe in which a row was being written (other than by a mark of a lost chunk) or was not flushed
+//!   when the array crashed, and in
 //!   which a row is missing, unreadable or silently corrupt at that time (or before the stripe is resynced), may lose
-//!   chunks from then on. In a bare array, which has no lists, so may every stripe of a region that the disks call
+//!   chunks from then on, until it is whole again. In a bare array, which has no lists, so may every stripe of a region that the disks call
 //!   dirty after the crash.
 //! - *The exception*: a data row that is silently corrupt when the array crashes in the middle of a write of its
 //!   stripe, or becomes so before that stripe is resynced, looks like a row that the crash tore. Where the crash
@@ -28,9 +29,11 @@
 //! - *Literal Hybrid-1*: a data row whose write was lost, torn or misdirected, and which was then overwritten whole,
 //!   has a version that names two contents. A half-written stripe with such a row may hold anything: the list of a
 //!   parity that was not written and that of one that was are the same.
-//! - Over the budget, anything may be lost, but nothing may be wrong.
-//! - Findings name only rows in which a fault was planted, and only kinds that the fault explains; except in stripes
-//!   that were dirty at a crash, and for what is lost.
+//! - Over the budget, what lies in a stripe beyond it may be lost, but nothing may be wrong. What a read reported as lost stays
+//!   lost, or reads as it should, until its stripe is written.
+//! - Findings name only rows in which a fault was planted that was not repaired before the last start, and only kinds that
+//!   the fault explains; except in stripes that a crash left dirty and that are not resynced yet, and for what is lost.
+//! - None of these excuses outlives what it excuses: at each start, a stripe of which every row is whole again may lose nothing.
 //! - A member leaves only by an incident that costs a member, or after its disk refused a write or a flush.
 //! - The bytes that the last verification calls lost are exactly those that reads then call lost.
 //! - Acknowledged writes, flushed or not, survive a kill that no loss of power follows (the disks live on). *The second

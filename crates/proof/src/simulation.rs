@@ -3,6 +3,8 @@
 //! At the end the faults stop: members that are out are replaced and rebuilt, every stripe is verified, everything is read
 //! and must be right, and a second verification must find nothing: one scrub repairs everything that can be repaired.
 
+mod fork;
+
 use crate::client::StormClient;
 use crate::config::{ArrayIncident, ScheduledIncident, StormConfig, Stream};
 use crate::disk_set::DiskSet;
@@ -18,9 +20,8 @@ use scrubjay_core::volume::finding::{CorruptionKind, FindingPlace, Resolution, V
 use scrubjay_core::volume::format::superblock::{MemberState, Superblock};
 use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_core::volume::integrity::tag::{self, RowIdentity, RowStatus};
-use scrubjay_core::volume::member::{DiskFault, MemberOpDone, OpKind};
 use scrubjay_sim::member_disk::array;
-use scrubjay_sim::member_disk::{CrashSurvival, MemberDisk, WriteFate};
+use scrubjay_sim::member_disk::{CrashSurvival, MemberDisk};
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 
@@ -61,6 +62,7 @@ struct Simulation<'a, S> {
     client: StormClient,
     disk_set: DiskSet,
     script: VecDeque<ScheduledIncident>,
+    crash_amid_marks: Option<CrashSurvival>,
     /// The number of operations that had ended when the requests of the script's first incident were sent; `None`: they are not yet.
     cued_at: Option<u64>,
     /// The earliest time of the client's next request; `None`: it sends none.
@@ -103,6 +105,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
             client,
             disk_set,
             script: setting.script.iter().copied().collect(),
+            crash_amid_marks: setting.crash_amid_marks,
             cued_at: None,
             next_send: Some(Nanos::ZERO),
             announced: Vec::new(),
@@ -119,7 +122,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
     fn play(&mut self) {
         loop {
             self.drain();
-            if let Some(act) = self.due() {
+            if let Some(act) = self.due_amid_marks().or_else(|| self.due()) {
                 self.act(act);
                 continue;
             }
@@ -148,6 +151,13 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
             self.script.pop_front();
             cue.act
         })
+    }
+
+    /// The crash that waits for the volume to mark a lost chunk, if it does that now. (Marks are written in a moment that other
+    /// crashes almost never hit.)
+    fn due_amid_marks(&mut self) -> Option<ArrayIncident> {
+        let survival = self.crash_amid_marks.take_if(|_| self.disk_set.is_marking())?;
+        Some(ArrayIncident::Crash(survival))
     }
 
     fn act(&mut self, act: ArrayIncident) {
@@ -200,7 +210,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
 
     fn crash(&mut self, survival: CrashSurvival) {
         // Data that survive a kill unflushed may be lost in a later loss of power: so only the last crash is checked.
-        let is_last = !self.script.iter().any(|cue| cue.act.is_crash());
+        let is_last = self.crash_amid_marks.is_none() && !self.script.iter().any(|cue| cue.act.is_crash());
         if survival == CrashSurvival::Ended && is_last && !self.setting.is_over_budget {
             let geometry = self.setting.geometry;
             let written = member_metadata::written(&geometry, &self.disk_set.disks);
@@ -262,8 +272,9 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
             let Some((stripe, slot)) = geometry.layout.chunk_at(disk, row) else { continue };
             if slot < geometry.layout.shape().data && stripe < geometry.stripes {
                 let start = stripe * geometry.stripe_bytes() + slot as u64 * geometry.chunk_bytes;
-                self.trace.log(self.now, || format!("bytes {start}+{} may be anything", geometry.chunk_bytes));
-                self.client.oracle.accept_anything(start..start + geometry.chunk_bytes);
+                if self.client.accept_anything(start..start + geometry.chunk_bytes) {
+                    self.trace.log(self.now, || format!("bytes {start}+{} may be anything", geometry.chunk_bytes));
+                }
             }
         }
     }
@@ -296,34 +307,8 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         self.subject.replace(self.now, member, &mut self.disk_set.disks[slot], name);
     }
 
-    /// Starts some members without the others, and the others without these, if neither side lacks anything that it
-    /// needs. All of them together must then be refused.
-    fn fork(&mut self) {
-        let count = self.disk_set.disks.len();
-        let gone_first = 1 + self.rng.below((1 << count) - 2);
-        let sides = [gone_first, !gone_first].map(|gone| {
-            let mut disks = self.disk_set.disks.clone();
-            let is_out = |slot: &usize| gone & 1 << slot != 0;
-            (0..count).filter(is_out).for_each(|slot| disks[slot].is_gone = true);
-            disks
-        });
-        let is_bearable = |disks: &[MemberDisk]| {
-            let is_whole = |disk: &MemberDisk| !disk.is_gone && member_metadata::is_whole(&self.setting.geometry, disk);
-            disks.iter().any(is_whole) && S::refusal(disks).is_none()
-        };
-        if self.disk_set.fault_budget.lacking.contains(&true) || !sides.iter().all(|disks| is_bearable(disks)) {
-            return;
-        }
-        let [first, second] = sides.map(|mut disks| {
-            run_alone::<S>(self.setting, &mut disks);
-            disks
-        });
-        let both: Vec<MemberDisk> =
-            (0..count).map(|slot| [&first, &second][usize::from(first[slot].is_gone)][slot].clone()).collect();
-        assert!(S::refusal(&both).is_some(), "two histories are put together");
-    }
-
     fn open(&mut self) {
+        self.disk_set.note_recovered();
         // A bare array cannot tell which stripes of a dirty region are whole.
         if self.setting.geometry.scheme == Scheme::None {
             let announced = S::announced(self.setting, &self.disk_set.disks);
@@ -571,29 +556,5 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
     fn outcome(&self) -> StormOutcome {
         let (client, disk_set) = (self.client.tally, self.disk_set.tally);
         StormOutcome { client, disk_set, runs: self.runs, records: self.records, now: self.now }
-    }
-}
-
-/// Runs an array on these disks until it serves, and kills it.
-fn run_alone<S: StormSubject>(setting: &StormConfig, disks: &mut [MemberDisk]) {
-    let mut subject = S::open(setting, disks);
-    let mut now = Nanos::ZERO;
-    while !subject.health().is_open {
-        let op = subject.poll_op(now).expect("it opens by operations alone");
-        now += Nanos(1);
-        let disk = &mut disks[op.member.get()];
-        let (buffer, result) = match op.kind {
-            _ if disk.is_gone => (op.kind.buffer(), Err(DiskFault::Gone)),
-            OpKind::Read { offset, mut buffer } => {
-                let result = disk.read(offset.get(), &mut buffer);
-                (Some(buffer), result)
-            }
-            OpKind::Write { offset, buffer, is_durable } => {
-                disk.write(offset.get(), &buffer, is_durable, WriteFate::HONEST);
-                (Some(buffer), Ok(()))
-            }
-            OpKind::Flush | OpKind::Discard { .. } => (None, Ok(())),
-        };
-        subject.handle(now, MemberOpDone { id: op.id, buffer, result });
     }
 }
