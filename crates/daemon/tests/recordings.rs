@@ -80,8 +80,12 @@ fn the_log_of_an_nvme_disk_is_parsed() {
 #[test]
 fn grown_defects_and_uncorrected_errors_of_a_sas_disk_are_parsed() {
     let scsi = |name: &str| facts(name).scsi.unwrap();
-    assert_eq!(scsi("made/sas.json"), ScsiLog { grown_defects: 0, uncorrected: 0 }, "corrected ones are no sign");
-    assert_eq!(scsi("made/sas-errors.json"), ScsiLog { grown_defects: 12, uncorrected: 3 });
+    assert_eq!(
+        scsi("made/sas.json"),
+        ScsiLog { grown_defects: Some(0), uncorrected: Some(0) },
+        "corrected ones are no sign"
+    );
+    assert_eq!(scsi("made/sas-errors.json"), ScsiLog { grown_defects: Some(12), uncorrected: Some(3) });
     assert_eq!(facts("made/sas-failing.json").passed, Some(false));
 }
 

@@ -95,8 +95,8 @@ pub fn decode(facts: &SmartFacts) -> BTreeMap<CounterKind, u64> {
         counters.insert(CounterKind::MediaErrors, nvme.media_errors);
     }
     if let Some(scsi) = facts.scsi {
-        counters.insert(CounterKind::Reallocated, scsi.grown_defects);
-        counters.insert(CounterKind::Reported, scsi.uncorrected);
+        counters.extend(scsi.grown_defects.map(|value| (CounterKind::Reallocated, value)));
+        counters.extend(scsi.uncorrected.map(|value| (CounterKind::Reported, value)));
     }
     counters
 }
@@ -188,8 +188,12 @@ mod tests {
         let nvme = NvmeLog { critical_warning: 0, spare: 100, spare_threshold: 10, used: 3, media_errors: 2 };
         let facts = SmartFacts { nvme: Some(nvme), ..SmartFacts::default() };
         assert_eq!(decode(&facts), BTreeMap::from([(CounterKind::MediaErrors, 2)]));
-        let facts = SmartFacts { scsi: Some(ScsiLog { grown_defects: 4, uncorrected: 1 }), ..SmartFacts::default() };
+        let log = ScsiLog { grown_defects: Some(4), uncorrected: Some(1) };
+        let facts = SmartFacts { scsi: Some(log), ..SmartFacts::default() };
         assert_eq!(decode(&facts), BTreeMap::from([(CounterKind::Reallocated, 4), (CounterKind::Reported, 1)]));
+        let half = ScsiLog { grown_defects: None, ..log };
+        let facts = SmartFacts { scsi: Some(half), ..SmartFacts::default() };
+        assert_eq!(decode(&facts), BTreeMap::from([(CounterKind::Reported, 1)]), "what was not read is no zero");
     }
 
     #[test]

@@ -184,13 +184,13 @@ pub struct NvmeLog {
     pub media_errors: u64,
 }
 
-/// A SCSI drive's error logs.
+/// A SCSI drive's error logs; at least one of them was read. A log that was not is no zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScsiLog {
     /// Sectors that were remapped since it left the factory.
-    pub grown_defects: u64,
+    pub grown_defects: Option<u64>,
     /// Reads, writes and verifications with errors that could not be corrected.
-    pub uncorrected: u64,
+    pub uncorrected: Option<u64>,
 }
 
 /// SMART data as they were read.

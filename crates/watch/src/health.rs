@@ -233,6 +233,16 @@ pub struct DriveReport {
     pub is_self_test_failed: bool,
 }
 
+impl DriveReport {
+    /// This report, with what an earlier one said where this one says nothing: a log that was not read is no good news.
+    /// `has_nvme`: an NVMe drive's log was read this time.
+    pub(crate) fn after(self, earlier: &DriveReport, has_nvme: bool) -> DriveReport {
+        let log = if has_nvme { &self } else { earlier };
+        let (nvme_warning, spare_low, used) = (log.nvme_warning, log.spare_low, log.used);
+        DriveReport { passed: self.passed.or(earlier.passed), nvme_warning, spare_low, used, ..self }
+    }
+}
+
 /// Evidence from scrubbing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OwnEvidence {
@@ -348,6 +358,14 @@ mod tests {
         let two_counters = signs_of(&[(CounterKind::Reallocated, 3), (CounterKind::Pending, 1)]);
         assert_eq!(gravest(&two_counters), Some(HealthState::Replace));
         assert!(two_counters[0].base_rate().unwrap().words.contains("74 times"));
+    }
+
+    #[test]
+    fn a_report_that_says_nothing_keeps_what_the_earlier_one_said() {
+        let earlier = DriveReport { passed: Some(false), nvme_warning: 4, used: 90, ..DriveReport::default() };
+        assert_eq!(DriveReport::default().after(&earlier, false), earlier);
+        let better = DriveReport { passed: Some(true), used: 91, ..DriveReport::default() };
+        assert_eq!(better.clone().after(&earlier, true), better);
     }
 
     #[test]

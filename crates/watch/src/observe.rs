@@ -69,7 +69,7 @@ impl Watch {
                     let history = disk.row.counters.entry(kind).or_insert(CounterHistory::new(value));
                     history.read(now, value, kind.only_rises());
                 }
-                disk.row.word = drive_word(&facts);
+                disk.row.word = drive_word(&facts).after(&disk.row.word, facts.nvme.is_some());
                 (disk.row.smart_read, disk.row.unknown_since) = (now, UnixSeconds(0));
             }
         }

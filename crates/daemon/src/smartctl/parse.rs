@@ -255,10 +255,7 @@ impl SmartDocument {
         let grown = self.number(SCSI_GROWN);
         let uncorrected =
             SCSI_ERRORS.map(|pointer| self.number(pointer)).into_iter().flatten().reduce(u64::saturating_add);
-        if grown.is_none() && uncorrected.is_none() {
-            return None;
-        }
-        Some(ScsiLog { grown_defects: grown.unwrap_or(0), uncorrected: uncorrected.unwrap_or(0) })
+        (grown.is_some() || uncorrected.is_some()).then_some(ScsiLog { grown_defects: grown, uncorrected })
     }
 
     fn missing(&self) -> Vec<&'static str> {
@@ -463,7 +460,7 @@ mod tests {
     #[test]
     fn a_scsi_drive_with_half_its_logs_lists_the_missing_half() {
         let half = parsed(json!({"smartctl": {}, "scsi_grown_defect_list": 4}));
-        assert_eq!(half.outcome.unwrap().scsi, Some(ScsiLog { grown_defects: 4, uncorrected: 0 }));
+        assert_eq!(half.outcome.unwrap().scsi, Some(ScsiLog { grown_defects: Some(4), uncorrected: None }));
         assert_eq!(half.about.missing, ["the error counters"]);
     }
 
