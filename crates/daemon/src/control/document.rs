@@ -150,7 +150,7 @@ fn reading_entry(
         activity: activity.to_owned(),
         why,
         pass_share: report.as_ref().map(ScrubReport::share_done).or(reading.pass_share),
-        slowdown_nanos: slowdown.map(|report| report.slowdown.total.0 / report.foreground_requests.max(1)),
+        slowdown_nanos: slowdown.map(|report| report.slowdown.lost().0 / report.foreground_requests.max(1)),
         budget_nanos: reading.budget.0,
         forecast: reading.forecast.map(|forecast| ForecastEntry {
             low: forecast.low.0,
