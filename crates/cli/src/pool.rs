@@ -35,6 +35,9 @@ pub fn headline(outcome: &TargetOutcome, pool: &PoolOutcome, transient: &str) ->
             wrong += &format!("{} WRONG, {end}; ", blocks(count));
         }
     }
+    if pool.found.right_again > 0 {
+        wrong += &format!("{} WRONG for a while, and right again; ", blocks(pool.found.right_again));
+    }
     wrong += transient;
     let all = format!("all that btrfs has allocated ({allocated} of {}) verified", report.bytes);
     match report.state {
@@ -74,6 +77,7 @@ pub fn lines(pool: &PoolOutcome) -> Vec<String> {
 fn line(pool: &PoolOutcome, place: &BadPlace) -> String {
     let end = match place.end {
         BadEnd::Repaired => "repaired",
+        BadEnd::RightAgain => "right when read again",
         BadEnd::Unrepaired => "not repaired",
         BadEnd::Lost => "LOST",
     };

@@ -6,7 +6,7 @@
 use scrubjay_core::scrub::idle::{Goal, PolicyConfig};
 use scrubjay_core::scrub::saved::Saved;
 use scrubjay_core::scrub::verdict::Cause;
-use scrubjay_core::scrub::{ScrubReport, ScrubState};
+use scrubjay_core::scrub::{EndedPass, ScrubReport, ScrubState};
 use scrubjay_core::units::{Bytes, Nanos, SECTOR_BYTES, SectorRange, UnixSeconds};
 use scrubjay_device::clock;
 use scrubjay_device::control::SessionControl;
@@ -85,6 +85,8 @@ struct SessionReport {
     report: ScrubReport,
     /// How many of the corrections that it counts were only found: by a btrfs that is mounted read-only, for instance.
     unrepaired: u64,
+    /// How many blocks of a btrfs were wrong, and right again before anything was repaired.
+    right_again: u64,
 }
 
 impl SessionReport {
@@ -94,7 +96,8 @@ impl SessionReport {
         let found = feed.map(|findings| findings.all()).unwrap_or_default();
         let is_read_only = feed.is_some_and(|findings| findings.is_read_only());
         let unrepaired = rows_unrepaired(report.corrected, pool.as_ref(), is_read_only, found.iter());
-        SessionReport { report: report.clone(), unrepaired: unrepaired.min(report.corrected) }
+        let right_again = pool.map_or(0, |pool| pool.found.right_again);
+        SessionReport { report: report.clone(), unrepaired: unrepaired.min(report.corrected), right_again }
     }
 }
 
@@ -257,9 +260,9 @@ fn read(
         true => KeptPass::Older,
         false => KeptPass::of(folder, subject.id(), subject.sectors(), order.begun_by_system),
     };
-    if let KeptPass::Complete(since) = kept {
+    if let KeptPass::Complete(since, found) = kept {
         let (begun, is_found, done) = (order.by_watch(since), true, subject.sectors());
-        return SessionNews::Finished(PassReport { pass: order.pass, begun, is_found, done, ..PassReport::default() });
+        return SessionNews::Finished(PassReport { pass: order.pass, begun, is_found, done, ..found });
     }
     let settings = Settings { state: Some(folder.to_owned()), ..Settings::default() };
     let run = RunOptions { fresh: matches!(kept, KeptPass::Older), ..RunOptions::default() };
@@ -296,7 +299,7 @@ fn pass_report(order: &PassOrder, session: &SessionReport) -> PassReport {
         is_found: false,
         done: report.bytes_verified.sectors() + report.unreadable_sectors() + report.mismatched_sectors(),
         unreadable: report.unreadable.iter().map(|found| found.range).collect(),
-        retries: report.transient_errors,
+        retries: report.transient_errors + session.right_again,
         corrected: report.corrected - session.unrepaired,
         mismatched: report.mismatched_sectors() + session.unrepaired,
         bytes_per_second: if seconds > 0.0 { (bytes.0 as f64 / seconds) as u64 } else { 0 },
@@ -316,8 +319,8 @@ pub enum KeptPass {
     Older,
     /// A part of the pass.
     UnderWay(PassReport),
-    /// All of the pass, the first region since this date, without unreadable sectors.
-    Complete(UnixSeconds),
+    /// All of the pass, the first region since this date, without unreadable sectors; and what else it found.
+    Complete(UnixSeconds, PassReport),
 }
 
 impl KeptPass {
@@ -353,10 +356,23 @@ impl KeptPass {
             });
         }
         let since = begun.0 / DATE_STEP * DATE_STEP;
-        let is_read = saved.coverage.regions().iter().all(|region| (since..=latest).contains(&region.verified.0));
+        // Of a region that a person began earlier, a part was read before the pass.
+        let is_read = saved
+            .coverage
+            .regions()
+            .iter()
+            .all(|region| region.begun.0 >= since && (since..=latest).contains(&region.verified.0));
         // The coverage does not say which sectors are unreadable, so a disk with any is read once more.
         let oldest = saved.coverage.regions().iter().map(|region| region.begun).min().unwrap_or_default();
-        if is_read && saved.coverage.unreadable() == 0 { KeptPass::Complete(oldest) } else { KeptPass::Nothing }
+        if !is_read || saved.coverage.unreadable() > 0 {
+            return KeptPass::Nothing;
+        }
+        let EndedPass { transient_errors, corrected, is_found_only } = saved.ended;
+        let (corrected, mismatched) = if is_found_only { (0, corrected) } else { (corrected, 0) };
+        KeptPass::Complete(
+            oldest,
+            PassReport { retries: transient_errors, corrected, mismatched, ..PassReport::default() },
+        )
     }
 }
 

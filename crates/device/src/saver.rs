@@ -129,6 +129,7 @@ mod tests {
     use crate::session::{ScrubSession, SessionOptions};
     use crate::target::Target;
     use crate::verify;
+    use scrubjay_core::scrub::EndedPass;
     use scrubjay_core::scrub::coverage::Coverage;
     use scrubjay_core::scrub::idle::{Observed, PolicyConfig};
     use scrubjay_core::scrub::tour::{Grid, OrderKind};
@@ -144,7 +145,13 @@ mod tests {
         assert!(saver.poll().is_none() && saver.wait().is_none());
         for (at, method) in [(10, SaveMethod::Durably), (12, SaveMethod::Unsynced), (14, SaveMethod::Durably)] {
             let coverage = Coverage::new(Grid::new(1000, 100, 10));
-            let saved = Saved { disk: "wwn-1".to_owned(), at: UnixSeconds(at), coverage, pass: None };
+            let saved = Saved {
+                disk: "wwn-1".to_owned(),
+                at: UnixSeconds(at),
+                coverage,
+                pass: None,
+                ended: EndedPass::default(),
+            };
             saver.start(SaveJob {
                 saved,
                 learnt: Some(SavedObservations::of(&Observed::default(), None, UnixSeconds(at))),
@@ -156,7 +163,8 @@ mod tests {
         }
         fs::remove_dir_all(folder.path()).unwrap();
         let coverage = Coverage::new(Grid::new(1000, 100, 10));
-        let saved = Saved { disk: "wwn-1".to_owned(), at: UnixSeconds(16), coverage, pass: None };
+        let saved =
+            Saved { disk: "wwn-1".to_owned(), at: UnixSeconds(16), coverage, pass: None, ended: EndedPass::default() };
         saver.start(SaveJob { saved, learnt: None, method: SaveMethod::Durably });
         assert!(saver.wait().expect("one is under way").is_err());
     }

@@ -352,14 +352,24 @@ fn load(
         }
         Err(error) => return Err(error.into()),
     };
-    let Some(saved) = saved else { return Ok((Coverage::new(grid), Pass::default())) };
+    let new = || Pass { is_found_only: !subject.may_repair(), ..Pass::default() };
+    let Some(saved) = saved else { return Ok((Coverage::new(grid), new())) };
     if !subject.id().is_certain {
         notes.push(
             "this target cannot be told from another one of its name, so what was read before is read again".into(),
         );
-        return Ok((Coverage::new(grid), Pass::default()));
+        return Ok((Coverage::new(grid), new()));
     }
-    Ok((saved.coverage.onto(grid), saved.pass.filter(|_| !fresh).unwrap_or_default()))
+    let mut pass = saved.pass.filter(|_| !fresh).unwrap_or_else(new);
+    if pass.is_found_only && subject.may_repair() {
+        notes.push(format!(
+            "the pass under way could repair nothing, and found {} places to repair: it begins again",
+            pass.corrected
+        ));
+        pass = new();
+    }
+    pass.is_found_only |= !subject.may_repair();
+    Ok((saved.coverage.onto(grid), pass))
 }
 
 /// Claims the subject under its identity and under its further names.
@@ -427,8 +437,9 @@ impl RunRecorder<'_> {
     fn save(&mut self, scrub: &Scrub, method: SaveMethod) {
         let is_complete = scrub.state() == ScrubState::Complete;
         let pass = (!is_complete).then(|| scrub.pass().clone());
+        let ended = scrub.pass().ended();
         let coverage = scrub.coverage().clone();
-        let saved = Saved { disk: self.subject.id().key(), at: clock::today(), coverage, pass };
+        let saved = Saved { disk: self.subject.id().key(), at: clock::today(), coverage, pass, ended };
         self.saved_count = scrub.pass().done.count();
         let learnt = (method == SaveMethod::Durably).then(|| scrub.learnt(clock::now()).with_clock(&clock::name()));
         let learnt = learnt.filter(SavedObservations::is_any);

@@ -245,13 +245,14 @@ pub(crate) fn file_name(id: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use scrubjay_core::scrub::EndedPass;
     use scrubjay_core::scrub::coverage::Coverage;
     use scrubjay_core::scrub::tour::Grid;
     use scrubjay_core::units::UnixSeconds;
 
     fn saved(disk: &str) -> Saved {
         let coverage = Coverage::new(Grid::new(1000, 100, 10));
-        Saved { disk: disk.to_owned(), at: UnixSeconds(7), coverage, pass: None }
+        Saved { disk: disk.to_owned(), at: UnixSeconds(7), coverage, pass: None, ended: EndedPass::default() }
     }
 
     #[test]

@@ -42,6 +42,11 @@ pub trait Subject: Send {
         None
     }
 
+    /// Whether what is found wrong, and can be made right, is repaired; otherwise it is only counted.
+    fn may_repair(&self) -> bool {
+        true
+    }
+
     /// Opens a verifier for it.
     ///
     /// # Errors

@@ -12,7 +12,7 @@ use scrubjay_core::scrub::machine::{Event, Machine, Op, OpId};
 use scrubjay_core::scrub::saved::Saved;
 use scrubjay_core::scrub::tour::{Grid, OrderKind};
 use scrubjay_core::scrub::verdict::{Cause, VerifyOutcome};
-use scrubjay_core::scrub::{Config, Pass, Scrub, ScrubState};
+use scrubjay_core::scrub::{Config, EndedPass, Pass, Scrub, ScrubState};
 use scrubjay_core::units::{Bytes, Nanos, Sector, SectorRange, UnixSeconds};
 
 const EIO: Cause = Cause::Errno(5);
@@ -188,7 +188,8 @@ fn every_claim_of_the_scrubber_is_true_in_every_storm() {
                 break;
             }
             let (coverage, pass) = (scrub.coverage().clone(), Some(scrub.pass().clone()));
-            let saved = Saved { disk: "storm".to_owned(), at: UnixSeconds(1), coverage, pass };
+            let saved =
+                Saved { disk: "storm".to_owned(), at: UnixSeconds(1), coverage, pass, ended: EndedPass::default() };
             let restored: Saved = saved.to_string().parse().expect("what is saved comes back");
             scrub = storm.machine(Some(restored));
         }

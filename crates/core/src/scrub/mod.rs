@@ -84,9 +84,28 @@ pub struct Pass {
     pub transient_cause: Option<Cause>,
     /// Rows that a volume found wrong and made good from others (count).
     pub corrected: u64,
+    /// Whether these were only found, some of them at least: nothing could be repaired then.
+    pub is_found_only: bool,
+}
+
+/// What is kept of a complete pass, besides the coverage map; see [`Pass`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EndedPass {
+    /// Requests that failed although each of their blocks could be read afterwards (count).
+    pub transient_errors: u64,
+    /// Rows that were found wrong and made good from others (count).
+    pub corrected: u64,
+    /// Whether these were only found, some of them at least.
+    pub is_found_only: bool,
 }
 
 impl Pass {
+    /// What is kept of it once it is complete.
+    pub fn ended(&self) -> EndedPass {
+        let Pass { transient_errors, corrected, is_found_only, .. } = *self;
+        EndedPass { transient_errors, corrected, is_found_only: is_found_only && corrected > 0 }
+    }
+
     /// The number of sectors inside `range` that were found unreadable or mismatched.
     pub fn unreadable_in(&self, range: SectorRange) -> u64 {
         let before = self.unreadable.range(..range.start.0).next_back();

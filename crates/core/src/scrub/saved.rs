@@ -9,8 +9,11 @@
 //! pass 1763720000                     when the pass under way began; 0: there is none
 //! done 0+16384 245760+16384*1023      sectors with a verdict: gap+length, *times when repeated
 //! transient 2 errno:5                 requests that failed at first, and the first cause; left out when there were none
-//! corrected 3                         rows that a volume rebuilt from others; left out when there were none
+//! corrected 3                         rows that a volume rebuilt from others; left out when there were none; ` found-only` behind
+//!                                     it: nothing could be repaired
 //! unreadable 70000+1 errno:5          one line per run of sectors, with its cause (`Cause::code`)
+//! ended 2 3                           only without a pass under way: what the last one counted, as `transient` and `corrected`;
+//!                                     left out when that was nothing
 //! regions 4096 1763000400 1763010000 0 0   count of equal regions in a row: begun, verified, unreadable, touched in this pass
 //! checksum 1c291ca3                   CRC-32C of all lines above
 //! ```
@@ -18,10 +21,10 @@
 //! Dates of regions are rounded down to ten minutes, so that neighbours share a line: a sector is never reported
 //! younger than it is. The state of a 20 TB disk takes a few KiB.
 
-use crate::scrub::Pass;
 use crate::scrub::coverage::{Coverage, RegionRecord};
 use crate::scrub::tour::Grid;
 use crate::scrub::verdict::Cause;
+use crate::scrub::{EndedPass, Pass};
 use crate::units::{SectorRange, UnixSeconds};
 use scrubjay_code::crc32c;
 use std::fmt::{self, Write};
@@ -44,6 +47,8 @@ pub struct Saved {
     pub coverage: Coverage,
     /// The pass under way, if there is one.
     pub pass: Option<Pass>,
+    /// What the last complete pass found; saved only while no other one is under way.
+    pub ended: EndedPass,
 }
 
 /// Why a text is not a saved state.
@@ -98,11 +103,14 @@ impl Saved {
                 writeln!(text, "transient {} {}", pass.transient_errors, cause.code())?;
             }
             if pass.corrected > 0 {
-                writeln!(text, "corrected {}", pass.corrected)?;
+                writeln!(text, "corrected {}{}", pass.corrected, found_only(pass.is_found_only))?;
             }
             for (start, (count, cause)) in &pass.unreadable {
                 writeln!(text, "unreadable {start}+{count} {}", cause.code())?;
             }
+        } else if self.ended != EndedPass::default() {
+            let EndedPass { transient_errors, corrected, is_found_only } = self.ended;
+            writeln!(text, "ended {transient_errors} {corrected}{}", found_only(is_found_only))?;
         }
         let date = |date: UnixSeconds| date.0 / DATE_STEP * DATE_STEP;
         let regions = self.coverage.regions().iter().zip(self.coverage.begun());
@@ -152,12 +160,13 @@ impl<'a> SavedReader<'a> {
         let [at] = self.numbers("saved")?;
         let [begun] = self.numbers("pass")?;
         let pass = if begun == 0 { None } else { Some(self.pass(begun, &grid)?) };
+        let ended = if pass.is_none() { self.ended()? } else { EndedPass::default() };
         let coverage = self.coverage(grid)?;
         if self.lines.next().is_some() {
             self.line += 1;
             return Err(self.fail("nothing was expected here"));
         }
-        Ok(Saved { disk, at: UnixSeconds(at), coverage, pass })
+        Ok(Saved { disk, at: UnixSeconds(at), coverage, pass, ended })
     }
 
     fn pass(&mut self, begun: u64, grid: &Grid) -> Result<Pass, SavedError> {
@@ -185,7 +194,8 @@ impl<'a> SavedReader<'a> {
         }
         if let Some((_, line)) = self.lines.next_if(|(_, line)| line.starts_with("corrected ")) {
             self.line += 1;
-            pass.corrected = self.number(&line["corrected ".len()..])?;
+            let (count, is_found_only) = without_found_only(&line["corrected ".len()..]);
+            (pass.corrected, pass.is_found_only) = (self.number(count)?, is_found_only);
         }
         while let Some((_, line)) = self.lines.next_if(|(_, line)| line.starts_with("unreadable ")) {
             self.line += 1;
@@ -199,6 +209,17 @@ impl<'a> SavedReader<'a> {
             pass.unreadable.insert(range.start.0, (range.count(), cause));
         }
         Ok(pass)
+    }
+
+    fn ended(&mut self) -> Result<EndedPass, SavedError> {
+        let Some((_, line)) = self.lines.next_if(|(_, line)| line.starts_with("ended ")) else {
+            return Ok(EndedPass::default());
+        };
+        self.line += 1;
+        let (counts, is_found_only) = without_found_only(&line["ended ".len()..]);
+        let (transient, corrected) = counts.split_once(' ').ok_or_else(|| self.fail("2 numbers were expected"))?;
+        let (transient_errors, corrected) = (self.number(transient)?, self.number(corrected)?);
+        Ok(EndedPass { transient_errors, corrected, is_found_only })
     }
 
     fn coverage(&mut self, grid: Grid) -> Result<Coverage, SavedError> {
@@ -253,6 +274,17 @@ impl<'a> SavedReader<'a> {
     }
 }
 
+/// What says behind a count that nothing could be repaired.
+const FOUND_ONLY: &str = " found-only";
+
+fn found_only(is_found_only: bool) -> &'static str {
+    if is_found_only { FOUND_ONLY } else { "" }
+}
+
+fn without_found_only(line: &str) -> (&str, bool) {
+    line.strip_suffix(FOUND_ONLY).map_or((line, false), |rest| (rest, true))
+}
+
 /// Groups equal neighbours into (value, count).
 fn repeated<T: PartialEq>(values: impl Iterator<Item = T>) -> impl Iterator<Item = (T, u64)> {
     let mut values = values.peekable();
@@ -286,7 +318,13 @@ mod tests {
         let mut coverage = Coverage::new(grid);
         (0..grid.region_count()).for_each(|region| coverage.touch(region, UnixSeconds(1_763_720_000 + region * 6)));
         let pass = Pass { begun: UnixSeconds(1_763_720_000), done: done.collect(), ..Pass::default() };
-        Saved { disk: "wwn-0x5000c500a1b2c3d4".to_owned(), at: UnixSeconds(1_763_800_000), coverage, pass: Some(pass) }
+        Saved {
+            disk: "wwn-0x5000c500a1b2c3d4".to_owned(),
+            at: UnixSeconds(1_763_800_000),
+            coverage,
+            pass: Some(pass),
+            ended: EndedPass::default(),
+        }
     }
 
     #[test]
@@ -303,7 +341,13 @@ mod tests {
         let dates = [1_763_719_799, 1_763_719_800, 1_763_719_801].map(UnixSeconds);
         let records = dates.map(|date| RegionRecord { begun: date, verified: UnixSeconds(date.0 + 60), unreadable: 0 });
         let coverage = Coverage::restore(grid, records.into(), dates.into()).unwrap();
-        let saved = Saved { disk: String::new(), at: UnixSeconds(1_763_800_000), coverage, pass: None };
+        let saved = Saved {
+            disk: String::new(),
+            at: UnixSeconds(1_763_800_000),
+            coverage,
+            pass: None,
+            ended: EndedPass::default(),
+        };
         let back: Saved = saved.to_string().parse().unwrap();
         let all = |coverage: &Coverage| {
             let records = coverage.regions().iter().flat_map(|record| [record.begun, record.verified]);
@@ -319,15 +363,16 @@ mod tests {
         fn a_saved_state_is_restored_unchanged(
             disk in "[ -~]{0,20}", sectors in 1u64..5000, region in 1u64..600,
             runs in prop::collection::vec((0u64..5000, 1u64..50), 0..20),
-            bad in prop::collection::vec((0u64..5000, 0usize..5), 0..5), corrected in 0u64..3,
+            bad in prop::collection::vec((0u64..5000, 0usize..5), 0..5), corrected in 0u64..3, is_found_only in any::<bool>(),
             dates in prop::collection::vec(0u64..100, 1..20), under_way in any::<bool>(),
         ) {
             let grid = Grid::new(sectors, region, region.div_ceil(3));
             let mut done: RangeSet = runs.iter().map(|&(s, n)| SectorRange::at(s, n).intersection(grid.disk())).collect();
             let sense = |block| Cause::Sense(Sense { key: 3, asc: 17, ascq: 0, block });
             let causes = [Cause::Errno(61), Cause::NvmeStatus(0x281), sense(None), sense(Some(77)), Cause::Lost];
-            let mut pass = Pass { begun: UnixSeconds(5), corrected, ..Pass::default() };
-            if under_way && sectors % 2 == 0 {
+            let is_found_only = is_found_only && corrected > 0;
+            let mut pass = Pass { begun: UnixSeconds(5), corrected, is_found_only, ..Pass::default() };
+            if sectors % 2 == 0 {
                 (pass.transient_errors, pass.transient_cause) = (sectors, Some(Cause::Errno(5)));
             }
             for (sector, cause) in bad.into_iter().filter(|&(sector, _)| sector < sectors) {
@@ -340,7 +385,8 @@ mod tests {
                 .map(|i| RegionRecord { begun: date(i), verified: date(i / 2), unreadable: (i % 3) as u32 }).collect();
             let touched = (0..grid.region_count()).map(|i| date(i / 4)).collect();
             let coverage = Coverage::restore(grid, records, touched).unwrap();
-            let saved = Saved { disk, at: UnixSeconds(99), coverage, pass: under_way.then_some(pass) };
+            let ended = if under_way { EndedPass::default() } else { pass.ended() };
+            let saved = Saved { disk, at: UnixSeconds(99), coverage, pass: under_way.then_some(pass), ended };
             prop_assert_eq!(saved.to_string().parse::<Saved>(), Ok(saved));
         }
 
@@ -359,7 +405,7 @@ mod tests {
         #[test]
         fn nonsense_with_a_right_checksum_does_not_panic(
             lines in prop::collection::vec(
-                "(sectors|region|saved|pass|done|corrected|regions|unreadable)( [0-9+*]{0,12}){0,5}", 0..10,
+                "(sectors|region|saved|pass|done|corrected|ended|regions|unreadable)( [0-9+*]{0,12}){0,5}", 0..10,
             ),
         ) {
             let body = format!("{MAGIC}\ndisk x\nsectors 100\nregion 10 5\n{}\n", lines.join("\n"));

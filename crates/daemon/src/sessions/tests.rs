@@ -91,7 +91,8 @@ fn saved_state_counts_only_for_the_pass_in_which_it_was_begun() {
     let mut pass = Pass { begun: UnixSeconds(5000), transient_errors: 2, corrected: 3, ..Pass::default() };
     pass.done.insert(SectorRange::at(0, 70));
     pass.unreadable.insert(8, (2, scrubjay_core::scrub::verdict::Cause::Errno(5)));
-    let saved = Saved { disk: "d".into(), at: UnixSeconds(6000), coverage, pass: Some(pass) };
+    let saved =
+        Saved { disk: "d".into(), at: UnixSeconds(6000), coverage, pass: Some(pass), ended: EndedPass::default() };
     let report = PassReport { done: 70, unreadable: vec![SectorRange::at(8, 2)], retries: 2, ..PassReport::default() };
     assert_eq!(KeptPass::of_saved(&saved, UnixSeconds(5000), UnixSeconds(7000)), KeptPass::UnderWay(report));
     assert_eq!(KeptPass::of_saved(&saved, UnixSeconds(5001), UnixSeconds(7000)), KeptPass::Older);
@@ -102,12 +103,28 @@ fn saved_state_counts_only_for_the_pass_in_which_it_was_begun() {
         "nothing was ever read"
     );
     (0..10).for_each(|region| whole.coverage.complete(region, UnixSeconds(5400), 0));
-    assert_eq!(KeptPass::of_saved(&whole, UnixSeconds(5999), UnixSeconds(7000)), KeptPass::Complete(UnixSeconds(5400)));
+    assert_eq!(
+        KeptPass::of_saved(&whole, UnixSeconds(5999), UnixSeconds(7000)),
+        KeptPass::Complete(UnixSeconds(5400), PassReport::default())
+    );
     assert_eq!(
         KeptPass::of_saved(&whole, UnixSeconds(6000), UnixSeconds(7000)),
         KeptPass::Nothing,
         "it is of an earlier pass"
     );
+    whole.ended = EndedPass { transient_errors: 2, corrected: 3, is_found_only: false };
+    let found = PassReport { retries: 2, corrected: 3, ..PassReport::default() };
+    let kept = KeptPass::of_saved(&whole, UnixSeconds(5999), UnixSeconds(7000));
+    assert_eq!(kept, KeptPass::Complete(UnixSeconds(5400), found), "a complete pass keeps what it found");
+    whole.ended.is_found_only = true;
+    let found = PassReport { retries: 2, mismatched: 3, ..PassReport::default() };
+    let kept = KeptPass::of_saved(&whole, UnixSeconds(5999), UnixSeconds(7000));
+    assert_eq!(kept, KeptPass::Complete(UnixSeconds(5400), found), "which nothing has repaired");
+    let mut early = whole.clone();
+    early.coverage.touch(7, UnixSeconds(1000));
+    early.coverage.complete(7, UnixSeconds(5400), 0);
+    let kept = KeptPass::of_saved(&early, UnixSeconds(5999), UnixSeconds(7000));
+    assert_eq!(kept, KeptPass::Nothing, "a part of a region was read before the pass began");
     whole.coverage.complete(3, UnixSeconds(5400), 1);
     assert_eq!(
         KeptPass::of_saved(&whole, UnixSeconds(5400), UnixSeconds(7000)),

@@ -28,6 +28,9 @@ pub struct PoolFound {
     pub lost_bytes: u64,
     /// Sectors of blocks that are still wrong, though a copy elsewhere is right: nothing was repaired.
     pub unrepaired: u64,
+    /// Sectors of blocks that were wrong each time they were checked, and right when their extent was read: btrfs repaired them
+    /// when a client read them, or the device gave wrong bytes for a while.
+    pub right_again: u64,
     /// Superblocks that are still wrong.
     pub superblocks_wrong: u64,
     /// Blocks that cannot be read and that are not in use.
@@ -81,6 +84,8 @@ pub enum BadKind {
 pub enum BadEnd {
     /// It is right now.
     Repaired,
+    /// It was right when its extent was read, before anything was repaired.
+    RightAgain,
     /// It is still wrong, but a copy elsewhere is right.
     Unrepaired,
     /// No copy is right.
@@ -105,6 +110,7 @@ impl BadEnd {
     pub fn name(self) -> &'static str {
         match self {
             BadEnd::Repaired => "repaired",
+            BadEnd::RightAgain => "right again",
             BadEnd::Unrepaired => "unrepaired",
             BadEnd::Lost => "lost",
         }

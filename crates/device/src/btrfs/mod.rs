@@ -445,6 +445,10 @@ impl Subject for BtrfsPool {
         self.fs.info().is_ok() && self.members.iter().all(|member| member.target.is_present())
     }
 
+    fn may_repair(&self) -> bool {
+        !self.is_read_only
+    }
+
     fn notes(&self) -> Vec<String> {
         let PoolFacts { devices, missing, allocated, is_read_only, .. } = self.facts();
         let all = Bytes(self.space.sectors() * scrubjay_core::units::SECTOR_BYTES);

@@ -179,13 +179,23 @@ impl Worker {
             at = end;
         }
         all.dedup();
-        // Wrong at first, and right by now: btrfs repaired it when a client read it.
+        let once: Vec<WrongBlock> = wrong.into_iter().filter(|block| !self.is_known(placed, block)).collect();
+        self.note_right_again(placed, &no_longer_wrong(once, &all));
         if all.is_empty() {
             return Ok(());
         }
         self.scrub(placed.extent.device, placed.extent.physical..placed.extent.physical + 1)?;
         self.setup.findings.note(|found| found.extents_given += 1);
         self.classify(placed, &all)
+    }
+
+    /// Notes blocks that were wrong, and are right by now although nothing was repaired here.
+    fn note_right_again(&mut self, placed: &PlacedExtent, blocks: &[WrongBlock]) {
+        let sectors: u64 = blocks.iter().map(|block| block.bytes.div_ceil(self.setup.sector)).sum();
+        self.setup.findings.note(|found| found.right_again += sectors);
+        for place in places(placed, blocks, &vec![BadEnd::RightAgain; blocks.len()]) {
+            self.note_place(place, placed);
+        }
     }
 
     fn is_known(&self, placed: &PlacedExtent, block: &WrongBlock) -> bool {
@@ -229,7 +239,7 @@ impl Worker {
         for (block, end) in wrong.iter().zip(&ends) {
             let at = (device, placed.extent.physical + block.inside);
             match end {
-                BadEnd::Repaired => (),
+                BadEnd::Repaired | BadEnd::RightAgain => (),
                 BadEnd::Unrepaired => drop(self.unrepaired.insert(at)),
                 BadEnd::Lost => drop(self.lost.insert(at, block.bytes)),
             }
@@ -441,6 +451,11 @@ fn places(placed: &PlacedExtent, wrong: &[WrongBlock], ends: &[BadEnd]) -> Vec<B
     places
 }
 
+/// Those of the blocks found wrong `first` that are not among those found wrong later.
+fn no_longer_wrong(first: Vec<WrongBlock>, later: &[WrongBlock]) -> Vec<WrongBlock> {
+    first.into_iter().filter(|block| !later.iter().any(|other| other.inside == block.inside)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::items::{CHUNK_DATA, ChunkItem};
@@ -475,6 +490,20 @@ mod tests {
         let joined: Vec<_> = places(&placed, &wrong, &ends).iter().map(|place| (place.physical, place.bytes)).collect();
         let at = |inside: u64| (1 << 20) + inside;
         assert_eq!(joined, [(at(0), 8192), (at(8192), 4096), (at(16384), 4096), (at(20480), 4096)]);
+    }
+
+    #[test]
+    fn what_is_right_when_read_again_is_told_from_what_stays_wrong() {
+        let block = |inside: u64| WrongBlock {
+            inside,
+            logical: inside,
+            bytes: 4096,
+            kind: Wrong::Checksum,
+            is_tree_block: false,
+        };
+        let inside = |blocks: Vec<WrongBlock>| blocks.iter().map(|block| block.inside).collect::<Vec<_>>();
+        assert_eq!(inside(no_longer_wrong(vec![block(0), block(8192)], &[block(8192), block(12288)])), [0]);
+        assert_eq!(inside(no_longer_wrong(vec![block(0), block(8192)], &[])), [0, 8192]);
     }
 
     #[test]

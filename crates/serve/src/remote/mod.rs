@@ -118,6 +118,10 @@ impl Subject for Remote {
         Vec::new()
     }
 
+    fn may_repair(&self) -> bool {
+        !self.status.read_only
+    }
+
     fn open_verifier(
         &self,
         kind: verify::VerifierKind,
