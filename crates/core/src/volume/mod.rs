@@ -51,6 +51,7 @@ mod seal;
 mod state;
 mod stripe_write;
 mod syncs;
+mod taken_back;
 mod tasks;
 #[cfg(test)]
 mod tests;

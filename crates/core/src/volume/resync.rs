@@ -13,6 +13,7 @@ use super::scheduler::WaitList;
 use super::seal::sum_and_seal;
 use super::state::VolumeState;
 use super::stripe_write;
+use super::taken_back;
 use crate::buffer::Buffer;
 use crate::index::{RegionIndex, StripeIndex, StripePosition};
 use crate::position_set::PositionSet;
@@ -157,11 +158,12 @@ async fn resync_stripe(handle: &VolumeHandle, stripe: StripeIndex) {
         report_damaged(handle, stripe, not_lost(damaged, lost), Vec::new()).await;
         return;
     }
-    // 6. Give every chunk that goes back, is resealed or is lost a new version, so that nothing older can pass for it.
+    // 6. Give every chunk that is resealed or is lost a new version (under Hybrid-1 also those that go back), so that nothing older
+    // can pass for it.
     let recounted = reused_versions(&rows.evidence, &reconciliation);
     let is_renewed = !(reconciliation.lost | reconciliation.resealed | recounted).is_empty();
     let number = if is_renewed { persist::next_write_number(handle).await } else { 0 };
-    let writes = handle.with(|state| {
+    let (writes, superseded) = handle.with(|state| {
         let mut entries: Vec<ListEntry> = StripePosition::first(data.len())
             .map(|position| {
                 let own = rows.evidence.rows[position].entry;
@@ -181,7 +183,8 @@ async fn resync_stripe(handle: &VolumeHandle, stripe: StripeIndex) {
             state.mark(stripe, position).fill(&mut row[..chunk_bytes]);
             data[position] = Some(row);
         }
-        changed(state, stripe, data, entries, &rows)
+        let superseded = taken_back::superseded(&rows.evidence, &entries);
+        (changed(state, stripe, data, entries, &rows), superseded)
     });
     // Of a broken volume nothing is decided: what seems lost may be on the members that are gone.
     if handle.with(|state| state.membership.is_broken) {
@@ -192,7 +195,10 @@ async fn resync_stripe(handle: &VolumeHandle, stripe: StripeIndex) {
     }
     // 7. Write what changed. A member that refuses a write fails.
     let damaged = not_lost(damaged, reconciliation.lost);
-    let written = handle.with(|state| copies(state, stripe, &damaged, &writes));
+    let (written, taken_back) = handle.with(|state| {
+        let damaged: PositionSet = damaged.iter().map(|&(position, _)| position).collect();
+        (copies(state, stripe, damaged, &writes), copies(state, stripe, superseded, &writes))
+    });
     let members: BTreeSet<MemberIndex> = writes.iter().map(|(member, _)| *member).collect();
     let done = handle.ops_twice(writes).await;
     for (disk, reason) in persist::failed(handle, done) {
@@ -206,6 +212,8 @@ async fn resync_stripe(handle: &VolumeHandle, stripe: StripeIndex) {
         }
     }
     rows.recycle(handle);
+    // 8. A row that names what was taken back would pass for the newest one if its write was lost.
+    taken_back::make_sure(handle, stripe, taken_back).await;
     handle.with(|state| {
         state.maps.note_written(stripe);
         state.shape().data_positions().for_each(|position| state.maps.note_write(stripe, position));
@@ -219,15 +227,14 @@ fn not_lost(damaged: Vec<(StripePosition, RowStatus)>, lost: PositionSet) -> Vec
     damaged.into_iter().filter(|&(position, _)| !lost.contains(position)).collect()
 }
 
-/// Copies of the buffers in `writes` that replace the rows in `damaged` ([`damaged_not_by_crash`]): their right
-/// content.
+/// Copies of the buffers in `writes` that replace whole rows at these positions.
 fn copies(
     state: &VolumeState,
     stripe: StripeIndex,
-    damaged: &[(StripePosition, RowStatus)],
+    positions: PositionSet,
     writes: &[(MemberIndex, OpKind)],
 ) -> Vec<(StripePosition, Buffer)> {
-    let copy = |&(position, _): &(StripePosition, RowStatus)| {
+    let copy = |position: StripePosition| {
         let place = state.geometry.place(stripe, position);
         let start = state.geometry.chunk_offset(place.row);
         writes.iter().find_map(|(member, op)| match op {
@@ -237,7 +244,7 @@ fn copies(
             _ => None,
         })
     };
-    damaged.iter().filter_map(copy).collect()
+    positions.iter().filter_map(copy).collect()
 }
 
 /// The rows of an already written stripe that are in a state that no crash leaves: a write that was cut short leaves an
@@ -424,7 +431,11 @@ fn discard_trimmed_rows(state: &VolumeState, stripe: StripeIndex, rows: &mut Row
 }
 
 /// Copies of the data rows that are known. Chunks that cannot be rebuilt after all become lost.
-fn known_rows(state: &mut VolumeState, rows: &Rows, reconciliation: &mut Reconciliation) -> Vec<Option<Buffer>> {
+pub(super) fn known_rows(
+    state: &mut VolumeState,
+    rows: &Rows,
+    reconciliation: &mut Reconciliation,
+) -> Vec<Option<Buffer>> {
     let shape = state.shape();
     let chunk_bytes = state.chunk_bytes();
     let data = shape.data_set();
@@ -467,7 +478,7 @@ fn known_rows(state: &mut VolumeState, rows: &Rows, reconciliation: &mut Reconci
 }
 
 /// Encodes and seals all rows as they should be. Returns writes of those that differ from their members' rows.
-fn changed(
+pub(super) fn changed(
     state: &mut VolumeState,
     stripe: StripeIndex,
     mut data: Vec<Option<Buffer>>,

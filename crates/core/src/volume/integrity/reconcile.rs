@@ -11,10 +11,13 @@
 //! 1. Forward: the newest version of each chunk, if parities that encode exactly these can rebuild what is older.
 //! 2. Another list, if it takes nothing back: no row that is there names a newer version of itself.
 //! 3. If a data row is neither sound nor torn: another list, taking back what was not acknowledged as durable.
-//! 4. If none is: keep all data rows as they are, torn ones included, and compute the parities anew. A sound row may then
-//!    be older than every list: its write was lost in the crash while the parities' writes arrived, in more rows than the
+//! 4. If a data row is torn, or older than the list of two sound parities that agree: that list. The row may have been wrong
+//!    before the crash, and the list proves its content. What it takes back was not acknowledged as durable: two parities
+//!    would have missed that write.
+//! 5. If no list is followed: keep all data rows as they are, torn ones included, and compute the parities anew. A sound row may
+//!    then be older than every list: its write was lost in the crash while the parities' writes arrived, in more rows than the
 //!    parities can rebuild.
-//! 5. Chunks whose rows are neither sound nor torn are lost; the rest stays as it is.
+//! 6. Chunks whose rows are neither sound nor torn are lost; the rest stays as it is.
 
 use super::evidence::Evidence;
 use super::judge::judge;
@@ -64,7 +67,13 @@ pub fn reconcile(evidence: &Evidence) -> Reconciliation {
     {
         return candidate.reconciliation();
     }
-    // Rules 4 and 5, which differ in `gone` alone. A torn row over a chunk that was lost before still holds part of what was lost.
+    // Rule 4.
+    if let Some(candidate) =
+        candidates.iter().find(|candidate| candidate.parities.count() >= 2 && candidate.may_right_wrong_row)
+    {
+        return candidate.reconciliation();
+    }
+    // Rules 5 and 6, which differ in `gone` alone. A torn row over a chunk that was lost before still holds part of what was lost.
     let was_lost = |&position: &StripePosition| {
         let mut listed = evidence.lists().map(|(_, list)| list[position].version);
         evidence.rows[position].entry.version.is_lost() || listed.any(|version| version.is_lost())
@@ -103,6 +112,8 @@ struct Candidate {
     /// Rows that are newer than the list, or cannot be ordered relative to it.
     rolls_back: PositionSet,
     is_newest: bool,
+    /// Is any row torn, or older than the list?
+    may_right_wrong_row: bool,
     /// The sum of the list's versions: of two lists of one stripe, the later one has the greater sum.
     version_sum: u128,
 }
@@ -153,6 +164,11 @@ fn candidates(evidence: &Evidence) -> Vec<Candidate> {
             list: list.to_vec(),
             rebuilt: evidence.shape.data_positions().filter(disagrees).collect(),
             rolls_back: evidence.shape.data_positions().filter(is_back).collect(),
+            may_right_wrong_row: is_ordered
+                && evidence.shape.data_positions().any(|index| {
+                    data[index].status == RowStatus::Torn
+                        || data[index].is_sound() && data[index].entry.version.number() < list[index].version.number()
+                }),
             is_newest: is_ordered
                 && evidence.shape.data_positions().all(|index| list[index].version.number() == newest(index)),
             version_sum: list.iter().map(|entry| u128::from(entry.version.number())).sum(),

@@ -301,3 +301,63 @@ fn damage_that_no_crash_leaves_is_reported_when_the_resync_repairs_it() {
     assert!(of(junk).iter().any(|finding| finding.kind == CorruptionKind::Corrupt), "{found:?}");
     assert!(found.iter().all(|finding| finding.resolution == Resolution::Repaired), "{found:?}");
 }
+
+/// A stripe of 4+2 chunks of ones; then chunk 1 is written, and a crash leaves that row and no parity's. Returns the members, the
+/// geometry, and the rows before the second write.
+fn with_one_row_of_a_write()
+-> (Vec<Vec<u8>>, crate::volume::format::geometry::Geometry, Vec<Vec<u8>>, [(usize, usize); 6]) {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
+    rig.write(0, &[3; 4 * CHUNK as usize]);
+    let first = rows(&rig, 0);
+    rig.write(0, &[1; 4 * CHUNK as usize]);
+    assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
+    let before = rows(&rig, 0);
+    rig.write(CHUNK, &[2; CHUNK as usize]);
+    let places = std::array::from_fn(|slot| rig.place(0, slot));
+    let (mut members, geometry) = members_of(&mut rig);
+    for slot in [4, 5] {
+        lay(&mut members, places[slot], &before[slot]);
+    }
+    (members, geometry, first, places)
+}
+
+#[test]
+fn two_parities_that_agree_prove_a_wrong_row_beside_a_half_written_one() {
+    for is_rotten in [true, false] {
+        let (mut members, geometry, first, places) = with_one_row_of_a_write();
+        match is_rotten {
+            true => members[places[0].0][places[0].1] ^= 4,
+            false => lay(&mut members, places[0], &first[0]),
+        }
+        let mut again = Rig::start(members, geometry);
+        assert!(again.read(0, CHUNK) == vec![Some(1); CHUNK as usize], "rotten: {is_rotten}");
+        let written = again.read(CHUNK, CHUNK);
+        assert!(written == vec![Some(1); CHUNK as usize] || written == vec![Some(2); CHUNK as usize]);
+    }
+}
+
+#[test]
+fn a_lost_write_of_a_resync_that_goes_back_loses_nothing_and_blames_nobody_else() {
+    for (data, parity) in [(2, 1), (4, 2)] {
+        let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, data, parity);
+        let stripe = data as u64 * CHUNK;
+        rig.write(0, &vec![1; stripe as usize]);
+        assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
+        let before = rows(&rig, 0);
+        rig.write(0, &vec![2; stripe as usize]);
+        // Only the row of the first parity reached its disk.
+        let places: Vec<_> = (0..data + parity).map(|slot| rig.place(0, slot)).collect();
+        let (mut members, geometry) = members_of(&mut rig);
+        for slot in (0..data + parity).filter(|&slot| slot != data) {
+            lay(&mut members, places[slot], &before[slot]);
+        }
+        let mut again = Rig::begin(members, geometry, VolumeOptions::default());
+        again.loses = Some((places[data].0, places[data].1 as u64));
+        again.pump();
+        assert!(again.loses.is_none(), "the resync writes it");
+        assert!(again.read(0, stripe) == vec![Some(1); stripe as usize], "{data}+{parity}");
+        for &(member, _) in &places[..data] {
+            assert_eq!(again.volume.status().members[member].1, 0, "{data}+{parity}: faults of member {member}");
+        }
+    }
+}
