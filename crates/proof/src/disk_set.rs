@@ -351,7 +351,7 @@ impl DiskSet {
         self.held.clear();
         self.release(now);
         self.fault_budget.crash(&self.disks, dirty);
-        let mut undecidable = self.corrupt(self.fault_budget.dirty());
+        let mut undecidable = self.corrupt(self.fault_budget.dirty().filter(|&stripe| !self.is_proven(stripe)));
         undecidable.extend(self.fault_budget.ambiguous().flat_map(|stripe| self.places(stripe)));
         undecidable.extend(self.fault_budget.dirty().flat_map(|stripe| self.misled(stripe)));
         undecidable
