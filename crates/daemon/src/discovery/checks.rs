@@ -1,6 +1,7 @@
 //! Arrays with a checker of their own that the watch can drive: served volumes, md with redundancy, mounted btrfs.
 //!
-//! This asks servers and opens devices, read-only, and takes as long as they take to answer. So it is not part of the survey.
+//! This asks servers and file systems, and takes as long as they take to answer. So it is not part of the survey. It opens no
+//! device: a read every half a minute would keep a disk from sleeping.
 
 use super::md::md_keys;
 use super::root::SystemRoot;
@@ -8,7 +9,6 @@ use super::seen::{CheckWay, HostSurvey};
 use super::volumes::add_served_volumes;
 use scrubjay_device::btrfs::BtrfsPool;
 use scrubjay_device::md::MdArray;
-use scrubjay_device::subject::Subject;
 use std::path::Path;
 
 /// Adds the volumes that are served here, and for all arrays with a checker how it is driven.
@@ -21,9 +21,8 @@ pub fn add_checks(seen: &mut HostSurvey) {
     }
     for point in BtrfsPool::mount_points() {
         // A file system that cannot be examined now has no checker now.
-        let Ok(pool) = BtrfsPool::look(&point, false) else { continue };
-        let way = CheckWay { target: point, identity: pool.id().clone() };
-        add(seen, &pool.uuid(), way, pool.sectors());
+        let Some((key, identity, sectors)) = BtrfsPool::outline(&point) else { continue };
+        add(seen, &key, CheckWay { target: point, identity }, sectors);
     }
 }
 

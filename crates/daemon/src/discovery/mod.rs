@@ -8,7 +8,7 @@
 //! uevent: when to look again    checks, volumes: whose own checkers can be driven, and our own volumes
 //! ```
 //!
-//! **Never:** opening a device (except in [`checks`]), writing (except in [`bays::locate`]), policy.
+//! **Never:** opening a device, writing (except in [`bays::locate`]), policy.
 
 pub mod bays;
 mod below;

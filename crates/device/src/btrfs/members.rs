@@ -1,6 +1,6 @@
 //! The devices of a mounted btrfs, each opened read-only and checked to be the one that the file system names.
 
-use super::ioctl::{FsHandle, FsInfo};
+use super::ioctl::{DeviceInfo, FsHandle, FsInfo};
 use crate::buffer::PageBuffer;
 use crate::shown::shown;
 use crate::target::{Target, TargetError};
@@ -83,6 +83,15 @@ impl MemberReader<'_> {
     }
 }
 
+/// The devices of a file system, as the kernel names them.
+#[derive(Debug)]
+pub(super) struct NamedMembers {
+    /// The devices that are present: their numbers, and what the kernel says of them.
+    pub present: Vec<(u64, DeviceInfo)>,
+    /// The numbers of the missing devices.
+    pub missing: Vec<u64>,
+}
+
 /// The devices of a file system, and the numbers of those that are missing.
 #[derive(Debug)]
 pub(super) struct OpenedMembers {
@@ -141,6 +150,25 @@ pub(super) fn numbered(members: &[PoolMember], device: u64) -> io::Result<&PoolM
     member.ok_or_else(|| io::Error::from_raw_os_error(libc::ENODEV))
 }
 
+/// Asks the kernel for the devices of `fs`, whose folder in `/sys` is `folder`. None is opened or read, so no disk is woken.
+///
+/// # Errors
+/// [`PoolMemberError::Io`].
+pub(super) fn named(fs: &FsHandle, info: &FsInfo, folder: &Path) -> Result<NamedMembers, PoolMemberError> {
+    let mut named = NamedMembers { present: Vec::new(), missing: Vec::new() };
+    for device in 1..=info.max_id.min(DEVICES_MAX) {
+        let device_info = fs.device(device).map_err(|source| PoolMemberError::Io { device, source })?;
+        let Some(device_info) = device_info else { continue };
+        let is_missing = fs::read_to_string(folder.join(format!("devinfo/{device}/missing")))
+            .map_or(device_info.path.is_empty(), |text| text.trim() == "1");
+        match is_missing {
+            true => named.missing.push(device),
+            false => named.present.push((device, device_info)),
+        }
+    }
+    Ok(named)
+}
+
 /// Opens all devices of `fs`, whose folder in `/sys` is `folder`. `is_temporary`: its UUID differs from that on its devices.
 ///
 /// # Errors
@@ -152,16 +180,9 @@ pub(super) fn open(
     is_temporary: bool,
 ) -> Result<OpenedMembers, PoolMemberError> {
     let known = known_numbers(folder);
-    let mut opened = OpenedMembers { present: Vec::new(), missing: Vec::new(), allocated: 0 };
-    for device in 1..=info.max_id.min(DEVICES_MAX) {
-        let device_info = fs.device(device).map_err(|source| PoolMemberError::Io { device, source })?;
-        let Some(device_info) = device_info else { continue };
-        let is_missing = fs::read_to_string(folder.join(format!("devinfo/{device}/missing")))
-            .map_or(device_info.path.is_empty(), |text| text.trim() == "1");
-        if is_missing {
-            opened.missing.push(device);
-            continue;
-        }
+    let NamedMembers { present, missing } = named(fs, info, folder)?;
+    let mut opened = OpenedMembers { present: Vec::new(), missing, allocated: 0 };
+    for (device, device_info) in present {
         let path = PathBuf::from(OsStr::from_bytes(&device_info.path));
         let target = Target::open(&path).map_err(|source| PoolMemberError::Target { device, source })?;
         let other = |found| PoolMemberError::Other { device, path: shown(&path.to_string_lossy()).into_owned(), found };

@@ -95,6 +95,16 @@ pub struct BtrfsPool {
     foreign_feature: Option<String>,
 }
 
+/// What the kernel says of a mounted btrfs, without its devices.
+struct MountedPool {
+    canonical: PathBuf,
+    mount: MountEntry,
+    fs: FsHandle,
+    info: FsInfo,
+    folder: PathBuf,
+    is_temporary: bool,
+}
+
 /// Why it cannot be scrubbed. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum PoolError {
@@ -174,6 +184,30 @@ impl PoolError {
     }
 }
 
+impl MountedPool {
+    /// Asks what is mounted at `path`.
+    fn at(path: &Path) -> Result<MountedPool, PoolError> {
+        let io = |failure| move |source| PoolError::of(path, failure, source);
+        let canonical = fs::canonicalize(path).map_err(io("cannot find it"))?;
+        let text = fs::read_to_string("/proc/self/mountinfo").map_err(io("cannot read /proc/self/mountinfo"))?;
+        let mount = mount_at(path, &canonical.to_string_lossy(), &mounts::mounts(&text))?;
+        let fs = FsHandle::new(File::open(&canonical).map_err(io("cannot open it"))?);
+        let info = fs.info().map_err(io("it does not say what it is"))?;
+        let folder = Path::new("/sys/fs/btrfs").join(uuid(&info.fsid));
+        let is_temporary = fs::read_to_string(folder.join("temp_fsid")).is_ok_and(|text| text.trim() == "1");
+        Ok(MountedPool { canonical, mount, fs, info, folder, is_temporary })
+    }
+
+    /// The identity of its scrub, and the addresses, of devices as (number, bytes).
+    fn addresses(&self, devices: Vec<(u64, u64)>) -> (TargetIdentity, AddressSpace) {
+        let space = AddressSpace::new(devices, self.info.sector_bytes.into());
+        // A pass is resumed only where every address still means the same: the sizes are part of the identity.
+        let sizes: Vec<String> = space.devices().iter().map(|(device, bytes)| format!("{device}:{bytes}")).collect();
+        let name = format!("btrfs {}", uuid(&self.info.fsid));
+        (TargetIdentity::new(&name, format!("devices {}", sizes.join(" ")), !self.is_temporary), space)
+    }
+}
+
 impl BtrfsPool {
     /// Opens the btrfs that is mounted at `path`, a directory. `is_read_only`: nothing is to be repaired.
     ///
@@ -196,16 +230,8 @@ impl BtrfsPool {
     /// # Errors
     /// [`PoolError`]; nothing was changed, and none of its data were read.
     pub fn look(path: &Path, is_read_only: bool) -> Result<BtrfsPool, PoolError> {
-        let io = |failure| move |source| PoolError::of(path, failure, source);
-        let canonical = fs::canonicalize(path).map_err(io("cannot find it"))?;
-        let text = fs::read_to_string("/proc/self/mountinfo").map_err(io("cannot read /proc/self/mountinfo"))?;
-        let mount = mount_at(path, &canonical.to_string_lossy(), &mounts::mounts(&text))?;
-        let fs = FsHandle::new(File::open(&canonical).map_err(io("cannot open it"))?);
-        let info = fs.info().map_err(io("it does not say what it is"))?;
-        let uuid = uuid(&info.fsid);
-        let folder = Path::new("/sys/fs/btrfs").join(&uuid);
-        let is_temporary = fs::read_to_string(folder.join("temp_fsid")).is_ok_and(|text| text.trim() == "1");
-        let opened = members::open(&fs, &info, &folder, is_temporary);
+        let mounted = MountedPool::at(path)?;
+        let opened = members::open(&mounted.fs, &mounted.info, &mounted.folder, mounted.is_temporary);
         let OpenedMembers { present, missing, allocated } = opened.map_err(|source| match source {
             PoolMemberError::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
                 PoolError::Permission { path: path.to_owned() }
@@ -215,16 +241,12 @@ impl BtrfsPool {
         if present.is_empty() {
             return Err(PoolError::NoMember { path: path.to_owned() });
         }
-        let space = AddressSpace::new(
-            present.iter().map(|member| (member.number, member.bytes)).collect(),
-            info.sector_bytes.into(),
-        );
-        // A pass is resumed only where every address still means the same: the sizes are part of the identity.
-        let sizes: Vec<String> = space.devices().iter().map(|(device, bytes)| format!("{device}:{bytes}")).collect();
+        let (id, space) = mounted.addresses(present.iter().map(|member| (member.number, member.bytes)).collect());
+        let MountedPool { canonical, mount, fs, info, folder, .. } = mounted;
         let foreign_feature = foreign_feature(&folder.join("features"));
         Ok(BtrfsPool {
             path: path.to_owned(),
-            id: TargetIdentity::new(&format!("btrfs {uuid}"), format!("devices {}", sizes.join(" ")), !is_temporary),
+            id,
             is_read_only: is_read_only || mount.is_read_only || is_read_only_here(&canonical),
             fs,
             info,
@@ -240,16 +262,26 @@ impl BtrfsPool {
         })
     }
 
+    /// UUID (as in `/sys/fs/btrfs`), identity, and size in sectors of the btrfs that is mounted at `path`, as the kernel says
+    /// them, whether or not it can be scrubbed just now. No device is opened or read, so no disk is woken. `None`: it is no
+    /// btrfs, or none of its devices is there. Where one of them hangs, this may never return.
+    pub fn outline(path: &Path) -> Option<(String, TargetIdentity, u64)> {
+        let mounted = MountedPool::at(path).ok()?;
+        let named = members::named(&mounted.fs, &mounted.info, &mounted.folder).ok()?;
+        let devices: Vec<(u64, u64)> =
+            named.present.iter().map(|(number, device)| (*number, device.total_bytes)).collect();
+        if devices.is_empty() {
+            return None;
+        }
+        let (id, space) = mounted.addresses(devices);
+        Some((uuid(&mounted.info.fsid), id, space.sectors()))
+    }
+
     /// The mount points of all btrfs on this machine; a file system that is mounted several times has several.
     pub fn mount_points() -> Vec<PathBuf> {
         let text = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
         let all = mounts::mounts(&text).into_iter().filter(|mount| mount.kind == "btrfs");
         all.map(|mount| PathBuf::from(mount.point)).collect()
-    }
-
-    /// Its UUID, as in `/sys/fs/btrfs`.
-    pub fn uuid(&self) -> String {
-        uuid(&self.info.fsid)
     }
 
     /// The findings from now on; a clone is a handle on the same.
