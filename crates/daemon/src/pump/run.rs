@@ -219,8 +219,9 @@ impl<'s> Daemon<'s> {
         let events = crate::discovery::changes(&self.survey, &seen);
         let name_and_key = |disk: &SeenDisk| (disk.facts.name.clone(), disk.facts.key.clone());
         let keys: BTreeMap<String, DiskKey> = self.survey.disks.iter().map(name_and_key).collect();
-        let arrays = self.survey.arrays.iter().map(|array| SessionSubject::Array(array.key.clone()));
-        let arrays: BTreeSet<SessionSubject> = arrays.collect();
+        // An array's checker may be known later than the array.
+        let checked = self.survey.arrays.iter().filter(|array| array.check_sectors.is_some());
+        let checked: BTreeSet<SessionSubject> = checked.map(|array| SessionSubject::Array(array.key.clone())).collect();
         self.survey = seen;
         for event in events {
             if let WatchEvent::DiskGone(name) = &event {
@@ -251,7 +252,7 @@ impl<'s> Daemon<'s> {
             });
             // The progress that a session kept while the watch was down. (A disk is also seen again if its facts changed.)
             let disk = name.filter(|name| !keys.contains_key(name)).map(SessionSubject::Disk);
-            let array = array.filter(|array| !arrays.contains(array));
+            let array = array.filter(|array| !checked.contains(array));
             let subject = disk.or(array).filter(|subject| !self.sessions.is_running(subject));
             if let Some(event) = subject.and_then(|subject| self.kept(&subject)) {
                 self.feed(event);
