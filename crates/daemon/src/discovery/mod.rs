@@ -17,7 +17,7 @@ pub mod changes;
 pub mod checks;
 mod disks;
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;
 mod identity;
 mod md;
 mod md_shape;

@@ -16,6 +16,7 @@ mod messengers;
 mod news;
 mod options;
 mod picture;
+mod pools;
 mod run;
 mod state;
 mod surveyor;

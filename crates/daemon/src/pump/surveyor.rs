@@ -1,7 +1,8 @@
-//! Makes surveys in a thread of its own, because the kernel or a volume's server may take long.
+//! Makes surveys in a thread of its own, because a volume's server may take long.
 
 use super::news::DaemonNews;
-use crate::discovery::{SystemRoot, checks, survey};
+use super::pools::PoolAsker;
+use crate::discovery::{HostSurvey, SystemRoot, checks, survey};
 use std::path::PathBuf;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
@@ -16,6 +17,22 @@ pub(super) struct Surveyor {
 impl Surveyor {
     /// Starts the thread. Devices of `also` are included. Surveys are sent to `news`.
     pub(super) fn new(also: Vec<PathBuf>, every: Duration, news: Sender<DaemonNews>) -> Surveyor {
+        let look = |also: &[PathBuf]| {
+            let mut seen = survey(&SystemRoot::default(), also);
+            checks::add_checks(&mut seen);
+            seen
+        };
+        Surveyor::made_of(look, PoolAsker::new(checks::pool_checks), also, every, news)
+    }
+
+    /// Starts the thread, which surveys by `look`. What may hang is for `pools`.
+    fn made_of(
+        look: impl Fn(&[PathBuf]) -> HostSurvey + Send + 'static,
+        mut pools: PoolAsker,
+        also: Vec<PathBuf>,
+        every: Duration,
+        news: Sender<DaemonNews>,
+    ) -> Surveyor {
         let (requests, queue) = mpsc::channel();
         let mut devices = also.clone();
         let builder = thread::Builder::new().name("survey".into());
@@ -27,8 +44,8 @@ impl Surveyor {
                     Err(RecvTimeoutError::Timeout) => {}
                     Err(RecvTimeoutError::Disconnected) => return,
                 }
-                let mut seen = survey(&SystemRoot::default(), &devices);
-                checks::add_checks(&mut seen);
+                let mut seen = look(&devices);
+                pools.add_to(&mut seen);
                 if news.send(DaemonNews::Survey(Box::new(seen))).is_err() {
                     return;
                 }
@@ -46,5 +63,59 @@ impl Surveyor {
     pub(super) fn request_with(&mut self, also: Vec<PathBuf>) {
         self.also = also;
         self.request();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::discovery::fixture::MachineFiles;
+    use std::sync::mpsc::Receiver;
+
+    /// Longer than anything here takes.
+    const LONG: Duration = Duration::from_secs(600);
+
+    fn next(news: &Receiver<DaemonNews>) -> HostSurvey {
+        match news.recv_timeout(LONG) {
+            Ok(DaemonNews::Survey(seen)) => *seen,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_btrfs_that_never_answers_does_not_keep_a_degraded_array_from_being_seen() {
+        let machine = MachineFiles::new();
+        for (name, port) in [("sda", 1), ("sdb", 2)] {
+            machine.disk(name, &format!("pci0000:00/0000:00:17.0/ata{port}/host{port}/target{port}:0:0/{port}:0:0:0"));
+        }
+        machine.md("md0", "raid1", 0, &[("sda", "0", "in_sync"), ("sdb", "1", "in_sync")]);
+        let (begin, begun) = mpsc::channel();
+        let (hold, held) = mpsc::channel::<()>();
+        let pools = PoolAsker::new(move || {
+            let _ = begin.send(());
+            let _ = held.recv(); // until the test is over
+            Vec::new()
+        });
+        let (sender, news) = mpsc::channel();
+        let root = machine.root();
+        let look = move |also: &[PathBuf]| survey(&root, also);
+        let pools = pools.with_limits(Duration::from_millis(1), Duration::ZERO);
+        let surveyor = Surveyor::made_of(look, pools, Vec::new(), LONG, sender);
+        surveyor.request();
+        let seen = next(&news);
+        assert!(!seen.arrays[0].is_degraded());
+        assert!(seen.warnings.iter().any(|words| words.starts_with("btrfs has not answered")), "{:?}", seen.warnings);
+        begun.recv_timeout(LONG).unwrap();
+        machine.set("md0", "md/dev-sdb/state", "faulty");
+        for _ in 0..3 {
+            surveyor.request();
+            assert!(next(&news).arrays[0].is_degraded());
+        }
+        machine.remove("sys/block/sdb");
+        surveyor.request();
+        let names: Vec<String> = next(&news).disks.into_iter().map(|disk| disk.facts.name).collect();
+        assert_eq!(names, ["sda"]);
+        assert!(begun.try_recv().is_err(), "it was asked once, so one thread hangs");
+        drop(hold);
     }
 }
