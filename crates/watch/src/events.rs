@@ -52,6 +52,9 @@ pub enum WatchEvent {
     /// Whether all arrays of this machine are seen, as far as is known. They are not until this event says so, nor
     /// where there are pools and arrays that cannot be examined.
     ArraysKnown(bool),
+    /// Since when the pump has seen nothing of this machine, so that no disk or array that changes or goes would be
+    /// reported; `None`: it sees again, as it does after a start.
+    Blind(Option<UnixSeconds>),
     /// A person's command.
     Command(PersonCommand),
     /// The settings were read again.

@@ -154,13 +154,22 @@ impl Watch {
     /// A test message.
     pub(crate) fn test_letter(&self, channel: &str, code: &str) -> LetterText {
         let host = &self.settings.host;
+        let verdict = if self.blind_since.is_none() { " Nothing is wrong." } else { "" };
         letter(
             &format!("[{host}] [TEST] code {code}"),
             vec![
-                format!("This is a test of alerts by {channel}. Nothing is wrong."),
+                format!("This is a test of alerts by {channel}.{verdict}"),
                 format!("To prove that it arrived:  scrubjay alert confirm {code}"),
             ],
         )
+    }
+
+    /// A message with a line that nothing is seen of the machine, while that is so.
+    pub(crate) fn with_blindness(&self, text: LetterText) -> LetterText {
+        let Some(words) = self.blind_words().filter(|words| !text.body.contains(words.as_str())) else { return text };
+        let mut lines: Vec<&str> = text.body.lines().take(LINES_MAX - 1).collect();
+        lines.push(&words);
+        LetterText { body: lines.join("\n"), subject: text.subject }
     }
 
     /// The monthly report, which is sent also when all is well.

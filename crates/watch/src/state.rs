@@ -169,6 +169,8 @@ pub struct Watch {
     pub(crate) is_on_battery: bool,
     /// Are the arrays that are seen all that there are?
     pub(crate) are_arrays_known: bool,
+    /// Since when nothing is seen of the machine; `None`: it is seen.
+    pub(crate) blind_since: Option<UnixSeconds>,
     /// Operations for the pump, in order.
     pub(crate) ops: VecDeque<WatchOp>,
     /// Operations that must follow the rows which are to be kept first.

@@ -1,6 +1,6 @@
 //! "Am I safe?": one sentence, four lights, and what to do.
 
-use crate::calendar::{DAY, days, elapsed, show_date};
+use crate::calendar::{DAY, days, elapsed, show_date, show_time};
 use crate::channel::{ChannelRow, ProofState};
 use crate::events::WatchBug;
 use crate::facts::{ArrayActivity, ArrayFacts, DiskFacts, DiskKey};
@@ -152,6 +152,11 @@ impl Watch {
         for light in lights.iter_mut().filter(|light| light.colour == LightColour::Green && self.clock.is_doubted()) {
             light.colour = LightColour::Grey;
         }
+        // Whether alerts arrive is known all the same.
+        let is_blind = self.blind_since.is_some();
+        for light in lights[..3].iter_mut().filter(|light| light.colour == LightColour::Green && is_blind) {
+            (light.colour, light.words) = (LightColour::Grey, format!("not known now; was: {}", light.words));
+        }
         let mut open: Vec<_> = self.incidents.values().filter(|incident| !incident.is_accepted).collect();
         open.sort_by_key(|incident| (std::cmp::Reverse(incident.condition.urgency), incident.opened));
         let worst = open.first().map(|incident| incident.condition.urgency);
@@ -165,6 +170,10 @@ impl Watch {
         };
         let unreported =
             lights[..3].iter().find(is_unreported).map(|light| format!("{}: {}.", light.name, light.words));
+        let blind = self.blind_words().map(|words| match worst {
+            Some(_) => format!("{words} Besides, {problems}: {first}"),
+            None => words,
+        });
         let sentence = match worst {
             _ if self.clock.is_doubted() => {
                 let date = show_date(&*self.calendar, now);
@@ -172,6 +181,7 @@ impl Watch {
                     "The clock says {date}, which it is not likely to be: nothing is decided until it is set, or stays so."
                 )
             }
+            _ if blind.is_some() => blind.unwrap_or_default(),
             Some(Urgency::Loss) => format!("{problems}, and data are at risk: {first}"),
             Some(_) => format!("{problems}: {first}"),
             None if lights.iter().all(|light| matches!(light.colour, LightColour::Green | LightColour::None)) => {
@@ -202,6 +212,12 @@ impl Watch {
             waiting: self.outbox.keys().copied().collect(),
             paused_until: Some(self.host.paused_until).filter(|&until| until > now),
         }
+    }
+
+    /// That nothing is seen of the machine, and since when; `None`: it is seen.
+    pub(crate) fn blind_words(&self) -> Option<String> {
+        let since = show_time(&*self.calendar, self.blind_since?);
+        Some(format!("Nothing has been seen of this machine since {since}: how it is now is not known."))
     }
 
     /// Is an accepted incident among those that this light shows?

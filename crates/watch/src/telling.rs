@@ -239,7 +239,8 @@ impl Watch {
                 continue;
             }
             self.try_oldest_of(now, &channel);
-            let LetterText { subject, body } = text(self, &channel);
+            let plain = text(self, &channel);
+            let LetterText { subject, body } = self.with_blindness(plain);
             let id = |number: u64| format!("<scrubjay-{number}.{channel}@{}>", self.settings.host);
             let row = MessageRow {
                 number: self.host.next_message,

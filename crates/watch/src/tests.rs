@@ -1,6 +1,7 @@
 //! Small scenes of the machine, driven as by a pump.
 
 mod arrivals;
+mod blind;
 mod checked;
 mod clocks;
 mod dangers;

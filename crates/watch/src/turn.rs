@@ -38,6 +38,7 @@ impl Watch {
             wrong_codes: BTreeMap::new(),
             is_on_battery: false,
             are_arrays_known: false,
+            blind_since: None,
             ops: VecDeque::new(),
             ops_after_rows: Vec::new(),
             changed: BTreeSet::new(),
@@ -173,6 +174,7 @@ impl Watch {
             WatchEvent::IdleHour(subject, hour, share) => self.idle_hour(&subject, hour, share),
             WatchEvent::ArraysKnown(are_known) => self.are_arrays_known = are_known,
             WatchEvent::OnBattery(is_on_battery) => self.is_on_battery = is_on_battery,
+            WatchEvent::Blind(since) => self.blind_since = since.map(|since| since.min(now)),
             WatchEvent::Command(command) => self.command(now, command),
             WatchEvent::Settings(settings) => {
                 self.take_channels(now, &settings.channels);
@@ -389,6 +391,7 @@ impl Watch {
             }
         }
         self.sightings.values_mut().for_each(|(_, since)| clamp_date(since));
+        self.blind_since.as_mut().map(clamp_date);
         for array in self.arrays.values_mut() {
             array.absent_since.as_mut().map(clamp_date);
         }
