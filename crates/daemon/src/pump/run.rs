@@ -90,6 +90,7 @@ impl<'s> Daemon<'s> {
             root: SystemRoot::default(),
             is_ready: false,
             surveyed_at: Instant::now(),
+            is_told_blind: false,
             excluded: Vec::new(),
             is_synchronised: None,
             hours: IdleHours::default(),
@@ -136,6 +137,7 @@ impl<'s> Daemon<'s> {
                 let words = "nothing was seen of this machine for ten minutes: what is shown is old".to_owned();
                 self.set_trouble("looking for disks", Some(words));
             }
+            self.feed_blindness();
             // Nothing is decided before the first survey, nor while rows cannot be kept.
             if self.is_ready && self.retry_keep_at.is_none() && self.clock.now() >= self.watch.poll_timeout() {
                 self.feed(WatchEvent::Tick);
@@ -148,6 +150,17 @@ impl<'s> Daemon<'s> {
     /// Is the last survey too old? The kernel, or a volume's server, may block the surveyor.
     pub(super) fn is_blind(&self) -> bool {
         self.surveyed_at.elapsed() > SURVEY_AGE_MAX
+    }
+
+    /// Reports to the watch since when nothing is seen, or that it is seen again, if that has changed.
+    fn feed_blindness(&mut self) {
+        let is_blind = self.is_blind();
+        if is_blind != self.is_told_blind {
+            self.is_told_blind = is_blind;
+            let passed = self.surveyed_at.elapsed().as_secs().saturating_mul(self.clock.pace());
+            let since = UnixSeconds(self.clock.now().0.saturating_sub(passed));
+            self.feed(WatchEvent::Blind(is_blind.then_some(since)));
+        }
     }
 
     /// Reports to the watch whether the clock is synchronised, if that has changed.

@@ -59,6 +59,8 @@ pub struct Daemon<'s> {
     pub(super) retry_keep_at: Option<Instant>,
     /// When the last survey was made.
     pub(super) surveyed_at: Instant,
+    /// Was the watch told that nothing is seen?
+    pub(super) is_told_blind: bool,
     /// The disks that the settings exclude, as last reported.
     pub(super) excluded: Vec<String>,
     /// What the daemon cannot do now, by topic.
