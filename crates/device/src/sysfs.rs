@@ -60,16 +60,24 @@ impl DiskNode {
     /// Whether the disk exists and its driver still talks to it. A disk that was taken offline answers reads with the same
     /// error as a bad sector.
     pub fn is_alive(&self) -> bool {
-        const STATES: [&str; 8] =
-            ["running", "live", "created", "quiesce", "blocked", "created-blocked", "resetting", "connecting"];
-        let state = self.attribute("device/state");
-        self.folder().exists() && state.is_none_or(|state| STATES.contains(&state.as_str()))
+        self.folder().exists() && self.attribute("device/state").is_none_or(|state| is_live_state(&state))
     }
 
     /// The value of a numeric attribute; `None` when absent or no number.
     pub fn number(&self, path: &str) -> Option<u64> {
         self.attribute(path)?.parse().ok()
     }
+}
+
+/// The words of SCSI (`sdev_states`, drivers/scsi/scsi_sysfs.c) and of NVMe (`nvme_sysfs_show_state`, drivers/nvme/host) for a
+/// device that is given up or being removed: its requests fail.
+const DEAD_STATES: [&str; 7] =
+    ["offline", "transport-offline", "cancel", "deleted", "deleting", "deleting (no IO)", "dead"];
+
+/// Whether the driver of a device in this state (`device/state`) still talks to it. It does while requests wait: for a blocked
+/// path, or for a controller that is reset. Other buses have words of their own (Xen: `Connected`), which are no bad news.
+pub fn is_live_state(state: &str) -> bool {
+    !DEAD_STATES.contains(&state)
 }
 
 /// The serial number in page 0x80 of SCSI's vital product data: four bytes of header, then text.
@@ -93,4 +101,21 @@ pub fn array_above(major: u32, minor: u32) -> Option<String> {
         level.starts_with("raid") && level.trim() != "raid0"
     };
     holders.into_iter().find(is_redundant)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_that_waits_is_alive_and_one_that_was_given_up_is_not() {
+        let scsi = ["created", "running", "quiesce", "blocked", "created-blocked"];
+        let nvme = ["new", "live", "resetting", "connecting"];
+        for state in scsi.into_iter().chain(nvme).chain(["Connected", "Initialised"]) {
+            assert!(is_live_state(state), "{state}");
+        }
+        for state in DEAD_STATES {
+            assert!(!is_live_state(state), "{state}");
+        }
+    }
 }

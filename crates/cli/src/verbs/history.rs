@@ -66,7 +66,7 @@ fn row(event: &HistoryEvent, watch: Option<&WatchDocument>) -> Vec<String> {
 /// The identity of the disk that has this name now, or of one that is gone.
 fn key_of(name: &str, watch: Option<&WatchDocument>) -> Result<DiskKey> {
     let survey = survey(&SystemRoot::default(), &[name.into()]);
-    let found: Vec<&SeenDisk> = survey.disks.iter().filter(|disk| is_called(disk, name)).collect();
+    let found: Vec<&SeenDisk> = survey.disks_meant(|disk| is_called(disk, name));
     match found[..] {
         [disk] => Ok(disk.facts.key.clone()),
         [] => {

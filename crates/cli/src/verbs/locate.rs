@@ -11,7 +11,7 @@ use std::io;
 /// Makes the light blink, or prints how else to find the disk.
 pub fn run(args: &LocateArgs) -> Result<Exit> {
     let survey = survey(&SystemRoot::default(), &[args.disk.clone().into()]);
-    let mut found: Vec<&SeenDisk> = survey.disks.iter().filter(|disk| is_called(disk, &args.disk)).collect();
+    let mut found: Vec<&SeenDisk> = survey.disks_meant(|disk| is_called(disk, &args.disk));
     let disk = match found.len() {
         1 => found.remove(0),
         0 => return gone(&args.disk),

@@ -55,6 +55,7 @@ fn file_system(
     }
     let label = root.text(&folder.join("label"));
     let name = label.unwrap_or_else(|| format!("btrfs {}", uuid.get(..8).unwrap_or(uuid)));
+    // Btrfs goes on without a disk that fails, and says `missing` only of one that was absent when it was mounted.
     let member = |device: &String| {
         let below = disk_below(root, &folder.join("devices").join(device), other_paths);
         ArrayMember { is_in_sync: below.is_some(), disk: below.map(|below| below.disk), data_start: 0 }

@@ -2,6 +2,7 @@
 
 use super::bays::{DiskBay, bays};
 use super::identity::DiskNames;
+use super::offline::is_offline;
 use super::place::DiskPlace;
 use super::root::{SystemRoot, last_name};
 use super::seen::SeenDisk;
@@ -21,6 +22,8 @@ const NO_DISKS: [&str; 16] = [
 pub struct FoundDisks {
     /// Each disk once, `sda` before `sdb` before `sdaa`.
     pub disks: Vec<SeenDisk>,
+    /// Disks that the kernel has taken offline, on all their paths.
+    pub offline: Vec<SeenDisk>,
     /// Other paths to a disk: the kernel's name of the path, and that of the disk.
     pub other_paths: BTreeMap<String, String>,
     /// What could not be determined.
@@ -34,6 +37,7 @@ struct DiskCandidate {
     names: DiskNames,
     place: DiskPlace,
     sectors: u64,
+    is_offline: bool,
     /// The device mapper's multipath device above it.
     multipath: Option<String>,
 }
@@ -57,21 +61,28 @@ pub fn disks(root: &SystemRoot, also: &[PathBuf]) -> FoundDisks {
             found.warnings.push(format!("{} is to be watched, but there is no such disk now", path.display()));
         }
     }
-    candidates.sort_by_key(|candidate| natural_order(&candidate.name));
+    // A path that works stands for the disk.
+    candidates.sort_by_key(|candidate| (candidate.is_offline, natural_order(&candidate.name)));
+    let given_up: Vec<String> = candidates
+        .iter()
+        .filter(|candidate| candidate.is_offline)
+        .map(|candidate| {
+            let words = "the kernel has given it up; look at its cable and power, then at `dmesg`";
+            format!("{} is offline: {words}", candidate.name)
+        })
+        .collect();
     distrust_shared_wwns(&mut candidates, &mut found.warnings);
     merge_paths(&mut candidates, &mut found);
+    let (offline, candidates): (Vec<_>, Vec<_>) = candidates.into_iter().partition(|candidate| candidate.is_offline);
     let bays = bays(root);
     let is_shared = |own: &DiskCandidate| {
         candidates.iter().any(|other| other.name != own.name && other.place.controller == own.place.controller)
     };
-    let described = candidates.iter().map(|candidate| describe(root, candidate, &bays, is_shared(candidate)));
-    found.disks = described.collect();
+    let described = |candidate: &DiskCandidate| describe(root, candidate, &bays, is_shared(candidate));
+    found.disks = candidates.iter().map(described).collect();
+    found.offline = offline.iter().map(described).collect();
     warn_of_twins(&mut found);
-    found.warnings.extend(candidates.iter().filter_map(|candidate| {
-        let state = root.text(&candidate.folder.join("device/state"))?;
-        let words = "the kernel has given it up; look at its cable and power, then at `dmesg`";
-        (state == "offline").then(|| format!("{} is offline: {words}", candidate.name))
-    }));
+    found.warnings.extend(given_up);
     found
 }
 
@@ -97,7 +108,8 @@ fn candidate(root: &SystemRoot, name: String, folder: PathBuf, sectors: u64) -> 
     };
     let multipath = root.names(&folder.join("holders")).iter().find(is_multipath).cloned();
     let (names, place) = (DiskNames::read(root, &folder), DiskPlace::read(root, &folder));
-    DiskCandidate { name, folder, names, place, sectors, multipath }
+    let is_offline = is_offline(root, &folder);
+    DiskCandidate { name, folder, names, place, sectors, is_offline, multipath }
 }
 
 /// Drops a WWN that disks with different serial numbers share: it is the bridge's, or made up.

@@ -110,7 +110,7 @@ fn device(root: &SystemRoot, folder: &Path, other_paths: &BTreeMap<String, Strin
         return None;
     }
     // The link of a disk that was pulled out is broken, and md calls it in sync until it needs the disk (seen with
-    // Linux 6.12). Its place counts as empty.
+    // Linux 6.12). Its place counts as empty; so does that of a disk that the kernel has taken offline.
     let below = disk_below(root, &folder.join("block"), other_paths);
     let start = below.as_ref().and_then(|below| below.start);
     let member = ArrayMember {

@@ -5,6 +5,7 @@
 //! root: files and links --> identity, place, bays --> disks --+
 //!                       --> below --> md, btrfs --------------+--> survey --> HostSurvey --> changes --> events of the watch
 //!                       --> power, others --------------------+
+//! offline: which disks count as absent, for disks and for below
 //! uevent: when to look again    checks, volumes: whose own checkers can be driven, and our own volumes
 //! ```
 //!
@@ -21,6 +22,7 @@ pub(crate) mod fixture;
 mod identity;
 mod md;
 mod md_shape;
+mod offline;
 pub mod others;
 mod place;
 mod power;

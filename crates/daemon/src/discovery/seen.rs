@@ -48,6 +48,8 @@ pub struct OtherScrubber {
 pub struct HostSurvey {
     /// The disks, by kernel name.
     pub disks: Vec<SeenDisk>,
+    /// Disks that the kernel has taken offline: they do not count as present, but their bays and labels are known.
+    pub offline: Vec<SeenDisk>,
     /// The arrays, by kind and name.
     pub arrays: Vec<ArrayFacts>,
     /// How checkers are driven, by the arrays' UUIDs; only for those that can be.
@@ -60,4 +62,15 @@ pub struct HostSurvey {
     pub others: Vec<OtherScrubber>,
     /// What could not be determined and a person should know, one sentence each.
     pub warnings: Vec<String>,
+}
+
+impl HostSurvey {
+    /// The disks that are meant, or if none of them is present, those that are offline.
+    pub fn disks_meant(&self, is_meant: impl Fn(&SeenDisk) -> bool) -> Vec<&SeenDisk> {
+        let present: Vec<&SeenDisk> = self.disks.iter().filter(|disk| is_meant(disk)).collect();
+        match present.is_empty() {
+            true => self.offline.iter().filter(|disk| is_meant(disk)).collect(),
+            false => present,
+        }
+    }
 }

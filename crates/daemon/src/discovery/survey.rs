@@ -37,6 +37,7 @@ pub fn survey(root: &SystemRoot, also: &[PathBuf]) -> HostSurvey {
     let warnings = found.warnings.into_iter().chain(warnings).chain(pools).collect();
     HostSurvey {
         disks: found.disks,
+        offline: found.offline,
         arrays,
         checks: BTreeMap::new(),
         are_arrays_known,

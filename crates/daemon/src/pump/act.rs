@@ -115,7 +115,7 @@ impl Daemon<'_> {
     fn sender_of(&self, message: &MessageRow) -> SenderFacts {
         let key = message.about.first();
         let disk = key.and_then(|key| match &key.subject {
-            IncidentSubject::Disk(key) => self.survey.disks.iter().find(|disk| disk.facts.key == *key),
+            IncidentSubject::Disk(key) => self.survey.disks_meant(|disk| disk.facts.key == *key).into_iter().next(),
             IncidentSubject::Array(_) | IncidentSubject::Channel(_) => None,
         });
         let incidents = self.watch.status(self.clock.now()).incidents;

@@ -1,8 +1,10 @@
 //! Surveys of built and of recorded machines.
 
+use super::super::changes::changes;
 use super::super::fixture::MachineFiles;
 use super::super::seen::SeenDisk;
 use super::*;
+use scrubjay_watch::events::WatchEvent;
 use scrubjay_watch::facts::MediaKind;
 
 const AHCI: &str = "pci0000:00/0000:00:17.0";
@@ -91,6 +93,71 @@ fn a_device_that_the_user_names_is_watched_whatever_its_kind() {
     assert_eq!(seen.warnings, ["/dev/loop9 is to be watched, but there is no such disk now"]);
     machine.set("loop0", "size", "0");
     assert!(survey(&machine.root(), &also[..1]).disks.iter().all(|disk| disk.facts.name != "loop0"), "nothing in it");
+}
+
+const GIVEN_UP: &str = "is offline: the kernel has given it up; look at its cable and power, then at `dmesg`";
+
+#[test]
+fn a_disk_that_the_kernel_took_offline_is_absent_and_a_warning_says_why() {
+    let machine = machine();
+    let before = look(&machine);
+    // What waits for a while is present, and so is a disk of a bus with other words.
+    for (name, states) in [
+        ("sdb", ["running", "blocked", "created-blocked", "quiesce"]),
+        ("nvme0n1", ["live", "resetting", "connecting", "Connected"]),
+    ] {
+        for state in states {
+            machine.set(name, "device/state", state);
+            assert_eq!(look(&machine), before, "{name} {state}");
+        }
+    }
+    for state in ["offline", "transport-offline"] {
+        machine.set("sdb", "device/state", state);
+        let seen = look(&machine);
+        assert_eq!(changes(&before, &seen), [WatchEvent::DiskGone("sdb".into())], "{state}");
+        assert_eq!(seen.warnings, [format!("sdb {GIVEN_UP}")]);
+        let meant =
+            |name: &str| seen.disks_meant(|disk| disk.facts.name == name).into_iter().cloned().collect::<Vec<_>>();
+        assert_eq!(meant("sdb"), [disk(&before, "sdb").clone()], "it is found by its bay and its label");
+        assert_eq!(meant("sda"), [disk(&before, "sda").clone()]);
+        let requested = survey(&machine.root(), &["/dev/sdb".into()]);
+        assert_eq!((requested.disks, requested.warnings), (seen.disks, seen.warnings), "it is there, only not working");
+    }
+    machine.set("sdb", "device/state", "running");
+    assert_eq!(look(&machine), before);
+}
+
+#[test]
+fn a_path_that_works_stands_for_a_disk_with_one_that_was_given_up() {
+    let machine = MachineFiles::new();
+    let paths = "sys/devices/virtual/block/dm-0";
+    for (name, host) in [("sda", 1), ("sdb", 2)] {
+        machine.disk(name, &format!("pci0000:00/0000:0{host}:00.0/host{host}/target{host}:0:0/{host}:0:0:0"));
+        machine.set(name, "device/wwid", "naa.5000cca0aaaa1111");
+        machine.set(name, "device/serial", "K1X1");
+        machine.link(&format!("{paths}/slaves/{name}"), &format!("/sys/block/{name}"));
+    }
+    machine.file(&format!("{paths}/dm/uuid"), "mpath-35000cca0aaaa1111");
+    machine.link("sys/block/dm-0", "../devices/virtual/block/dm-0");
+    machine.md("md1", "raid1", 0, &[("dm-0", "0", "in_sync"), ("sda", "1", "in_sync")]);
+    machine.remove("sys/devices/virtual/block/md1/md/dev-dm-0/block");
+    machine.link("sys/devices/virtual/block/md1/md/dev-dm-0/block", "/sys/block/dm-0");
+    let members = |seen: &HostSurvey| {
+        let members = seen.arrays[0].members.iter();
+        members.map(|member| (member.disk.clone(), member.is_in_sync)).collect::<Vec<_>>()
+    };
+    let on = |disk: &str| (Some(disk.to_owned()), true);
+    assert_eq!(members(&look(&machine)), [on("sda"), on("sda")]);
+    machine.set("sda", "device/state", "offline");
+    let seen = look(&machine);
+    assert_eq!((seen.disks.len(), disk(&seen, "sdb").facts.key.0.as_str()), (1, "5000cca0aaaa1111"));
+    let words = "sda is another path to sdb: it is read by the first path";
+    assert_eq!(seen.warnings, [words.to_owned(), format!("sda {GIVEN_UP}")]);
+    assert_eq!(members(&seen), [on("sdb"), (None, false)], "what uses that path alone is without its disk");
+    machine.set("sdb", "device/state", "offline");
+    let seen = look(&machine);
+    assert_eq!((seen.disks.len(), seen.offline.len()), (0, 1));
+    assert_eq!(members(&seen), [(None, false), (None, false)]);
 }
 
 #[test]

@@ -175,6 +175,24 @@ fn btrfs_with_a_missing_device_is_degraded() {
 }
 
 #[test]
+fn a_disk_that_the_kernel_took_offline_is_missing_in_its_arrays() {
+    let machine = machine();
+    btrfs(&machine, &["sda", "sdb"], 2);
+    machine.md("md1", "raid1", 0, &[("sdb", "0", IN_SYNC), ("sdc", "1", IN_SYNC)]);
+    machine.set("sdb", "device/state", "blocked");
+    let seen = look(&machine);
+    assert_eq!(places(&seen, "tank"), [at("sda", true, 0), at("sdb", true, 0)], "it waits for its path");
+    assert!(seen.arrays.iter().all(|array| !array.is_degraded()) && seen.warnings.is_empty());
+    machine.set("sdb", "device/state", "offline");
+    let seen = look(&machine);
+    assert_eq!(summary(&seen, "tank"), ("btrfs RAID1".into(), None, 0, 1, ArrayActivity::Idle));
+    assert_eq!(places(&seen, "tank"), [at("sda", true, 0), (None, false, 0)]);
+    assert_eq!(places(&seen, "md1"), [(None, false, 2048), at("sdc", true, 2048)], "md calls it in sync");
+    assert!(seen.arrays.iter().all(ArrayFacts::is_degraded) && seen.are_arrays_known);
+    assert_eq!(seen.warnings, [format!("sdb {GIVEN_UP}")]);
+}
+
+#[test]
 fn the_activity_of_btrfs_is_recognised() {
     let machine = machine();
     btrfs(&machine, &["sda", "sdb"], 2);
