@@ -35,6 +35,7 @@ pub mod md;
 pub mod member;
 pub mod output;
 pub mod owner;
+pub mod plausible;
 pub mod probing;
 pub mod pump;
 mod saver;

@@ -46,15 +46,12 @@ impl DiskNode {
 
     /// The trimmed text of one of its attributes, such as `queue/rotational`; `None` when absent or unreadable.
     pub fn attribute(&self, path: &str) -> Option<String> {
-        let text = fs::read_to_string(self.folder().join(path)).ok()?;
-        let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
-        (!text.is_empty()).then(|| text.to_owned())
+        attribute(&self.folder(), path)
     }
 
     /// The serial number, where the disk reports one: an attribute, or page 0x80 of SCSI's vital product data.
     pub fn serial(&self) -> Option<String> {
-        let page = || fs::read(self.folder().join("device/vpd_pg80")).ok().and_then(|page| unit_serial(&page));
-        self.attribute("serial").or_else(|| self.attribute("device/serial")).or_else(page)
+        serial(&self.folder())
     }
 
     /// Whether the disk exists and its driver still talks to it. A disk that was taken offline answers reads with the same
@@ -67,6 +64,19 @@ impl DiskNode {
     pub fn number(&self, path: &str) -> Option<u64> {
         self.attribute(path)?.parse().ok()
     }
+}
+
+/// [`DiskNode::attribute`] of the disk with this folder.
+pub(crate) fn attribute(folder: &Path, path: &str) -> Option<String> {
+    let text = fs::read_to_string(folder.join(path)).ok()?;
+    let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// [`DiskNode::serial`] of the disk with this folder.
+pub(crate) fn serial(folder: &Path) -> Option<String> {
+    let page = || fs::read(folder.join("device/vpd_pg80")).ok().and_then(|page| unit_serial(&page));
+    attribute(folder, "serial").or_else(|| attribute(folder, "device/serial")).or_else(page)
 }
 
 /// The words of SCSI (`sdev_states`, drivers/scsi/scsi_sysfs.c) and of NVMe (`nvme_sysfs_show_state`, drivers/nvme/host) for a

@@ -1,7 +1,8 @@
 //! Targets: a path that a user named, opened read-only, with all that must be known before it is read.
 
 use crate::clock;
-use crate::sysfs::DiskNode;
+use crate::plausible::{is_plausible_wwid, plausible_serial, plausible_wwn};
+use crate::sysfs::{self, DiskNode};
 use scrubjay_core::units::{Bytes, SECTOR_BYTES};
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -243,46 +244,81 @@ pub(crate) fn permission_advice(path: &Path) -> &'static str {
     }
 }
 
-/// An identity that stays with the disk: WWN and serial number, else the file below a loop device. A disk that reports neither
-/// has its name of today, which another disk may have tomorrow, and the number of its appearance.
+/// An identity that stays with the disk: WWN and serial number, else the file below a loop device. A disk that reports neither,
+/// or only what whole series of bridges report, has its name of today, which another disk may have tomorrow, and the number of
+/// its appearance.
 pub fn disk_id(disk: &DiskNode) -> TargetIdentity {
-    const ATTRIBUTES: [&str; 4] = ["wwid", "device/wwid", "dm/uuid", "md/uuid"];
-    let wwn = ATTRIBUTES.iter().find_map(|path| disk.attribute(path));
-    // Some bridges report the same WWN or serial for every disk behind them; both together distinguish more of them.
-    let words: Vec<String> = wwn.into_iter().chain(disk.serial()).collect();
-    let reported = if words.is_empty() { serial_by_udev(disk) } else { Some(words.join(" ")) };
-    if let Some(reported) = reported {
+    identity_below(Path::new("/"), disk, &clock::name())
+}
+
+/// The identity of a disk of the machine whose `/` is this folder, in the boot of this ID.
+fn identity_below(root: &Path, disk: &DiskNode, boot: &str) -> TargetIdentity {
+    let folder = root.join("sys/block").join(&disk.name);
+    let attribute = |path: &str| sysfs::attribute(&folder, path);
+    if let Some(reported) = name_by_kernel(&folder).or_else(|| name_by_udev(root, disk)) {
         let name = reported.split_whitespace().collect::<Vec<_>>().join(" ");
         // A card reader reports the same values for every card in it.
-        let is_fixed = disk.number("removable") != Some(1);
+        let is_fixed = attribute("removable").as_deref() != Some("1");
         return if is_fixed {
             TargetIdentity::new(&name, String::new(), true)
         } else {
-            TargetIdentity::known_by(&name, appearance(disk))
+            TargetIdentity::known_by(&name, appearance(&folder, boot))
         };
     }
-    match disk.attribute("loop/backing_file") {
+    match attribute("loop/backing_file") {
         Some(file) => {
-            let part = [disk.attribute("loop/offset"), disk.attribute("loop/sizelimit")].into_iter().flatten();
+            let part = [attribute("loop/offset"), attribute("loop/sizelimit")].into_iter().flatten();
             let part = part.collect::<Vec<_>>().join("+");
             let born = fs::metadata(&file).ok().and_then(|metadata| birth(&metadata));
-            let instance = born.map(|born| format!("{born} at {part}")).or_else(|| appearance(disk));
+            let instance = born.map(|born| format!("{born} at {part}")).or_else(|| appearance(&folder, boot));
             TargetIdentity::known_by(&format!("loop on {file}"), instance)
         }
-        None => TargetIdentity::known_by(&format!("named {}", disk.name), appearance(disk)),
+        None => TargetIdentity::known_by(&format!("named {}", disk.name), appearance(&folder, boot)),
     }
 }
 
 /// Distinguishes this appearance of a disk from any other: the kernel numbers them within a boot (Linux 5.15 and later).
-fn appearance(disk: &DiskNode) -> Option<String> {
-    let boot = Some(clock::name()).filter(|boot| !boot.is_empty())?;
-    Some(format!("boot {boot} number {}", disk.number("diskseq")?))
+fn appearance(folder: &Path, boot: &str) -> Option<String> {
+    let number: u64 = sysfs::attribute(folder, "diskseq")?.parse().ok()?;
+    (!boot.is_empty()).then(|| format!("boot {boot} number {number}"))
 }
 
-/// The serial number that udev asked the disk for: older SATA disks and some bridges show it nowhere else.
-fn serial_by_udev(disk: &DiskNode) -> Option<String> {
-    let text = fs::read_to_string(format!("/run/udev/data/b{}:{}", disk.major, disk.minor)).ok()?;
-    text.lines().find_map(|line| line.strip_prefix("E:ID_SERIAL=")).map(str::to_owned)
+/// WWN and serial number as the kernel shows them, if at least one of them may be the disk's own. Both belong to the name, even
+/// where one is a placeholder: states are saved under it.
+fn name_by_kernel(folder: &Path) -> Option<String> {
+    let first = |paths: [&str; 2]| paths.iter().find_map(|path| sysfs::attribute(folder, path));
+    let wwid = first(["wwid", "device/wwid"]);
+    let uuid = if wwid.is_none() { first(["dm/uuid", "md/uuid"]) } else { None };
+    let serial = sysfs::serial(folder);
+    let is_own = uuid.is_some()
+        || wwid.as_deref().is_some_and(is_plausible_wwid)
+        || serial.as_deref().and_then(plausible_serial).is_some();
+    // Some bridges report the same WWN or serial for every disk behind them; both together distinguish more of them.
+    let words: Vec<String> = [wwid, uuid, serial].into_iter().flatten().collect();
+    is_own.then(|| words.join(" "))
+}
+
+/// The name that udev made of what it asked the disk for, if there is a serial number in it that may be the disk's own. Older
+/// SATA disks, and disks behind some bridges, show theirs nowhere else.
+fn name_by_udev(root: &Path, disk: &DiskNode) -> Option<String> {
+    let text = fs::read_to_string(root.join(format!("run/udev/data/b{}:{}", disk.major, disk.minor))).ok()?;
+    let value = |key: &str| {
+        let of_line = |line: &str| line.strip_prefix("E:")?.strip_prefix(key)?.strip_prefix('=').map(str::to_owned);
+        text.lines().find_map(of_line).filter(|value| !value.is_empty())
+    };
+    let name = value("ID_SERIAL")?;
+    let is_own = match (value("ID_SERIAL_SHORT"), value("ID_BUS").as_deref()) {
+        (Some(short), _) => match name.strip_suffix(short.as_str()) {
+            // `scsi_id` puts the type of a designator before it: 1 is T10, 2 EUI-64, 3 NAA.
+            Some("1") => short.rsplit('_').next().and_then(plausible_serial).is_some(),
+            Some("2" | "3") => plausible_wwn(&short).is_some(),
+            _ => plausible_serial(&short).is_some(),
+        },
+        // Without a serial number these two make the name of maker and model alone.
+        (None, Some("usb" | "ata")) => false,
+        (None, _) => plausible_serial(&name).is_some(),
+    };
+    is_own.then_some(name)
 }
 
 fn device_id(disk: &DiskNode, major: u32, minor: u32) -> TargetIdentity {
@@ -394,5 +430,75 @@ mod tests {
         assert!(target.id.is_certain && target.id.key() != target.id.name);
         assert_eq!((target.sectors, target.is_block_device), (8, false));
         assert!(target.is_present());
+    }
+
+    /// The identity of the disk `sda` with these attributes and these records of udev, in a boot called `b`.
+    fn identity(attributes: &[(&str, &str)], udev: &str) -> TargetIdentity {
+        let root = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let place = root.path().join(path);
+            fs::create_dir_all(place.parent().unwrap()).unwrap();
+            fs::write(place, format!("{text}\n")).unwrap();
+        };
+        attributes.iter().for_each(|(path, text)| write(&format!("sys/block/sda/{path}"), text));
+        write("run/udev/data/b8:0", udev);
+        identity_below(root.path(), &DiskNode { name: "sda".into(), major: 8, minor: 0 }, "b")
+    }
+
+    #[test]
+    fn another_disk_with_the_placeholder_of_the_same_dock_has_another_key() {
+        let cases: [(&[(&str, &str)], &str); 8] = [
+            (&[("device/serial", "0123456789ABCDEF")], ""),
+            (&[("device/vpd_pg80", "\0\u{1}\0\u{c}000000000000")], ""),
+            (&[("device/wwid", "naa.5000000000000000"), ("serial", "0000")], ""),
+            (&[("device/wwid", "t10.ASMT    2115            0123456789ABCDEF")], ""),
+            (&[], "E:ID_BUS=usb\nE:ID_SERIAL=ASMT_2115_0123456789ABCDEF-0:0\nE:ID_SERIAL_SHORT=0123456789ABCDEF"),
+            (&[], "E:ID_BUS=usb\nE:ID_SERIAL=ASMT_2115-0:0"),
+            (&[], "E:ID_BUS=scsi\nE:ID_SERIAL=35000000000000000\nE:ID_SERIAL_SHORT=5000000000000000"),
+            (&[], "E:ID_SERIAL="),
+        ];
+        for (attributes, udev) in cases {
+            let id = |number| identity(&[attributes, &[("diskseq", number)][..]].concat(), udev);
+            assert_eq!((id("1").key().as_str(), id("1").is_certain), ("named sda boot b number 1", true));
+            assert_ne!(id("1").key(), id("2").key(), "{attributes:?} {udev}");
+            assert!(!identity(attributes, udev).is_certain, "before Linux 5.15 nothing distinguishes them");
+        }
+    }
+
+    #[test]
+    fn a_disk_with_a_name_of_its_own_keeps_its_key_wherever_it_appears() {
+        let placeholder = "E:ID_SERIAL=X_0123456789ABCDEF\nE:ID_SERIAL_SHORT=0123456789ABCDEF";
+        let cases: [(&[(&str, &str)], &str, &str); 13] = [
+            (&[("wwid", "eui.002538b511b0d0c7"), ("device/serial", "S4EW  X0N ")], "", "eui.002538b511b0d0c7 S4EW X0N"),
+            (&[("device/wwid", "naa.5000c500a1b2c3d4"), ("serial", "K1X1")], placeholder, "naa.5000c500a1b2c3d4 K1X1"),
+            (&[("device/wwid", "naa.0000000000000000"), ("serial", "K1X1")], "", "naa.0000000000000000 K1X1"),
+            (&[("device/wwid", "naa.5000c500a1b2c3d4"), ("serial", "0000")], "", "naa.5000c500a1b2c3d4 0000"),
+            (&[("device/wwid", "t10.ATA     QEMU HARDDISK   QM03")], "", "t10.ATA QEMU HARDDISK QM03"),
+            (&[("device/vpd_pg80", "\0\u{1}\0\u{8}ZL2ABCDE")], "", "ZL2ABCDE"),
+            (&[("dm/uuid", "CRYPT-LUKS2-0a1b-sda")], placeholder, "CRYPT-LUKS2-0a1b-sda"),
+            (&[], "E:ID_BUS=usb\nE:ID_SERIAL=WD_Book_575836-0:0\nE:ID_SERIAL_SHORT=575836", "WD_Book_575836-0:0"),
+            (&[], "E:ID_BUS=ata\nE:ID_SERIAL=ST16_ZL2\nE:ID_SERIAL_SHORT=ZL2", "ST16_ZL2"),
+            (
+                &[],
+                "E:ID_BUS=scsi\nE:ID_SERIAL=35000c500a1b2c3d4\nE:ID_SERIAL_SHORT=5000c500a1b2c3d4",
+                "35000c500a1b2c3d4",
+            ),
+            (&[], "E:ID_BUS=scsi\nE:ID_SERIAL=1ATA_ST16_ZL2\nE:ID_SERIAL_SHORT=ATA_ST16_ZL2", "1ATA_ST16_ZL2"),
+            (&[], "E:ID_BUS=ccw\nE:ID_SERIAL=0X0200", "0X0200"),
+            // The drive in the dock answers udev with its own serial number.
+            (&[("serial", "0123456789ABCDEF")], "E:ID_SERIAL=ST16_ZL2\nE:ID_SERIAL_SHORT=ZL2", "ST16_ZL2"),
+        ];
+        for (attributes, udev, key) in cases {
+            for number in ["1", "2"] {
+                let id = identity(&[attributes, &[("diskseq", number)][..]].concat(), udev);
+                assert_eq!((id.key().as_str(), id.is_certain), (key, true));
+            }
+        }
+        let card = identity(&[("serial", "K1X1"), ("removable", "1"), ("diskseq", "3")], "");
+        assert_eq!(
+            (card.key().as_str(), card.is_certain),
+            ("K1X1 boot b number 3", true),
+            "a reader's, not the card's"
+        );
     }
 }
