@@ -468,7 +468,8 @@ mod tests {
     #[test]
     fn a_disk_with_a_name_of_its_own_keeps_its_key_wherever_it_appears() {
         let placeholder = "E:ID_SERIAL=X_0123456789ABCDEF\nE:ID_SERIAL_SHORT=0123456789ABCDEF";
-        let cases: [(&[(&str, &str)], &str, &str); 13] = [
+        type Case = (&'static [(&'static str, &'static str)], &'static str, &'static str);
+        let cases: [Case; 13] = [
             (&[("wwid", "eui.002538b511b0d0c7"), ("device/serial", "S4EW  X0N ")], "", "eui.002538b511b0d0c7 S4EW X0N"),
             (&[("device/wwid", "naa.5000c500a1b2c3d4"), ("serial", "K1X1")], placeholder, "naa.5000c500a1b2c3d4 K1X1"),
             (&[("device/wwid", "naa.0000000000000000"), ("serial", "K1X1")], "", "naa.0000000000000000 K1X1"),

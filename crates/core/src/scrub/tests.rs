@@ -6,6 +6,7 @@ use crate::scrub::tour::{Grid, OrderKind};
 use crate::scrub::verdict::Sense;
 use crate::units::Sector;
 use proptest::prelude::*;
+use std::collections::BTreeMap;
 
 const EIO: Cause = Cause::Errno(5);
 

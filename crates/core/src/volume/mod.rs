@@ -48,6 +48,7 @@ mod rounds;
 mod rows;
 mod scheduler;
 mod seal;
+mod settled;
 mod state;
 mod stripe_write;
 mod syncs;

@@ -434,6 +434,13 @@ pub(super) async fn flush_and_read_back(
     right
 }
 
+/// Did the volume itself lay its mark of a lost chunk over this row, which proves nothing?
+pub(super) fn is_own_mark(state: &VolumeState, stripe: StripeIndex, position: StripePosition, rows: &Rows) -> bool {
+    let chunk = rows.content(position, state.chunk_bytes());
+    rows.evidence.rows[position].status == RowStatus::Corrupt
+        && chunk.is_some_and(|chunk| state.mark(stripe, position).is_in(chunk))
+}
+
 struct Reported {
     present: PositionSet,
     repaired: PositionSet,
@@ -470,16 +477,10 @@ fn report(
         found.push((position, CorruptionKind::Mismatch, Resolution::Lost));
     }
     let was_written = rows.evidence.was_written();
-    // What the volume laid over a row that proves nothing.
-    let is_volumes_mark = |state: &VolumeState, position: StripePosition| {
-        let chunk = rows.content(position, state.chunk_bytes());
-        rows.evidence.rows[position].status == RowStatus::Corrupt
-            && chunk.is_some_and(|chunk| state.mark(stripe, position).is_in(chunk))
-    };
     for (position, kind, end) in found {
         let (place, is_own) = handle.with(|state| {
             record(state, stripe, position, kind, end);
-            (state.geometry.place(stripe, position), is_volumes_mark(state, position))
+            (state.geometry.place(stripe, position), is_own_mark(state, stripe, position, rows))
         });
         let is_evidence = was_written || kind == CorruptionKind::Unreadable;
         if is_evidence && !is_own && kind != CorruptionKind::Mismatch && present.contains(position) {

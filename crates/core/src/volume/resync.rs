@@ -10,7 +10,7 @@ use super::put;
 use super::repair::{self, LossEvidence, StripeContent};
 use super::rows::{self, Rows};
 use super::scheduler::WaitList;
-use super::seal::sum_and_seal;
+use super::settled;
 use super::state::VolumeState;
 use super::stripe_write;
 use super::taken_back;
@@ -113,7 +113,9 @@ async fn resync_stripe(handle: &VolumeHandle, stripe: StripeIndex) {
     }
     // 3. Decide by versions and checksums what each chunk is to be: as it is, rebuilt, resealed, or lost.
     let mut reconciliation = reconcile(&rows.evidence);
-    let damaged = if is_written { damaged_not_by_crash(&rows.evidence) } else { Vec::new() };
+    let mut damaged = if is_written { damaged_not_by_crash(&rows.evidence) } else { Vec::new() };
+    // A mark, laid where a chunk was lost, is no fault of its disk.
+    damaged.retain(|&(position, _)| handle.with(|state| !repair::is_own_mark(state, stripe, position, &rows)));
     if !is_written && (!reconciliation.lost.is_empty() || !reconciliation.resealed.is_empty()) {
         rows.recycle(handle);
         write_zeros(handle, stripe).await;
@@ -133,7 +135,7 @@ async fn resync_stripe(handle: &VolumeHandle, stripe: StripeIndex) {
     let still_lost: PositionSet = reconciliation.resealed.iter().filter(is_still_lost).collect();
     reconciliation.resealed = reconciliation.resealed - still_lost;
     reconciliation.lost = reconciliation.lost | still_lost;
-    let mut data = handle.with(|state| known_rows(state, &rows, &mut reconciliation));
+    let mut data = handle.with(|state| settled::known_rows(state, &rows, &mut reconciliation));
     if !reconciliation.lost.is_empty() && !has_versions {
         // Without versions only the marks tell, after another crash, what this crash lost: they must be written before
         // the parities that count them.
@@ -184,7 +186,7 @@ async fn resync_stripe(handle: &VolumeHandle, stripe: StripeIndex) {
             data[position] = Some(row);
         }
         let superseded = taken_back::superseded(&rows.evidence, &entries);
-        (changed(state, stripe, data, entries, &rows), superseded)
+        (settled::changed(state, stripe, data, entries, &rows), superseded)
     });
     // Of a broken volume nothing is decided: what seems lost may be on the members that are gone.
     if handle.with(|state| state.membership.is_broken) {
@@ -428,80 +430,4 @@ fn discard_trimmed_rows(state: &VolumeState, stripe: StripeIndex, rows: &mut Row
             *row = RowEvidence::with_status(RowStatus::Corrupt);
         }
     }
-}
-
-/// Copies of the data rows that are known. Chunks that cannot be rebuilt after all become lost.
-pub(super) fn known_rows(
-    state: &mut VolumeState,
-    rows: &Rows,
-    reconciliation: &mut Reconciliation,
-) -> Vec<Option<Buffer>> {
-    let shape = state.shape();
-    let chunk_bytes = state.chunk_bytes();
-    let data = shape.data_set();
-    let kept = data - reconciliation.rebuilt - reconciliation.lost;
-    let mut all: Vec<Option<Buffer>> = (0..shape.width()).map(|_| None).collect();
-    for position in (kept | reconciliation.parities).iter() {
-        let Some(row) = &rows.buffers[position] else { continue };
-        let mut copy = state.io.pool.take(state.row_bytes());
-        copy.copy_from_slice(row);
-        all[position] = Some(copy);
-    }
-    if !reconciliation.rebuilt.is_empty() {
-        let using: Vec<StripePosition> = (kept | reconciliation.parities).iter().take(shape.data).collect();
-        repair::decode(state, &mut all, reconciliation.rebuilt, &using);
-        let wrong: PositionSet = reconciliation
-            .rebuilt
-            .iter()
-            .filter(|&position| {
-                let row = all[position].as_ref().expect("it was decoded");
-                state.geometry.scheme.lists_sums()
-                    && crc32c(&row[..chunk_bytes]) != reconciliation.expected[position].sum
-            })
-            .collect();
-        reconciliation.rebuilt = reconciliation.rebuilt - wrong;
-        for position in wrong.iter() {
-            // A parity that does not check itself may be torn: then the row stays as it was read.
-            let row = rows.buffers[position].as_ref().filter(|_| !state.geometry.scheme.checks_itself());
-            match (row, &mut all[position]) {
-                (Some(row), Some(copy)) => copy.copy_from_slice(row),
-                (_, decoded) => {
-                    decoded.take().into_iter().for_each(|decoded| state.io.pool.give(decoded));
-                    reconciliation.lost.insert(position);
-                }
-            }
-        }
-    }
-    let parities = all.split_off(shape.data);
-    state.io.recycle(parities.into_iter().flatten());
-    all
-}
-
-/// Encodes and seals all rows as they should be. Returns writes of those that differ from their members' rows.
-pub(super) fn changed(
-    state: &mut VolumeState,
-    stripe: StripeIndex,
-    mut data: Vec<Option<Buffer>>,
-    mut entries: Vec<ListEntry>,
-    rows: &Rows,
-) -> Vec<(MemberIndex, OpKind)> {
-    let chunk_bytes = state.chunk_bytes();
-    for (row, entry) in data.iter().zip(&mut entries) {
-        entry.sum = crc32c(&row.as_ref().expect("all data are known or zeros")[..chunk_bytes]);
-    }
-    let parities = repair::encode(state, &data);
-    let all: Vec<Buffer> = data.iter_mut().filter_map(Option::take).chain(parities).collect();
-    let missing = state.membership.missing(stripe);
-    let mut writes = Vec::new();
-    for (position, mut row) in StripePosition::numbered(all) {
-        sum_and_seal(state, stripe, position, &mut row, &entries);
-        if missing.contains(position) || rows.buffers[position].as_deref() == Some(&row[..]) {
-            state.io.pool.give(row);
-            continue;
-        }
-        let place = state.geometry.place(stripe, position);
-        let offset = state.geometry.chunk_offset(place.row);
-        writes.push((place.member, OpKind::Write { offset, buffer: row, is_durable: false }));
-    }
-    writes
 }

@@ -135,6 +135,22 @@ fn with_torn_row(out: Option<usize>) -> (Rig, (usize, usize)) {
 /// Stripe 3 of a 2+1 volume begins here.
 const LOST_AT: u64 = 3 * 2 * CHUNK;
 
+/// A chunk was lost while a member was out, and its row overwritten by a mark; the member is back, and a crash has the stripe resynced.
+#[test]
+fn the_volumes_own_mark_is_no_fault_of_its_disk_in_a_resync_either() {
+    let (mut rig, (torn, _)) = with_torn_row(Some(1));
+    assert!(rig.read(LOST_AT, CHUNK) == vec![None; CHUNK as usize]);
+    let out = rig.place(3, 1).0;
+    let theirs = superblock(&rig.members[out]);
+    rig.volume.readd(Nanos(rig.now), &theirs, Uuid([9; 16]), MEMBER_BYTES).unwrap();
+    rig.pump();
+    rig.write(0, &[8; CHUNK as usize]);
+    let before = faults(&rig)[torn];
+    let mut again = killed(rig);
+    assert!(again.read(LOST_AT, 2 * CHUNK) == right(7, 2 * CHUNK));
+    assert_eq!(faults(&again)[torn], before);
+}
+
 /// The row proves nothing, the member of the parity is out, and the one of the row refuses its overwriting, so that the volume is
 /// broken. Nobody was writing the stripe: at the next start no resync may take the row for half written.
 #[test]

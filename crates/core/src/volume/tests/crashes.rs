@@ -302,10 +302,18 @@ fn damage_that_no_crash_leaves_is_reported_when_the_resync_repairs_it() {
     assert!(found.iter().all(|finding| finding.resolution == Resolution::Repaired), "{found:?}");
 }
 
-/// A stripe of 4+2 chunks of ones; then chunk 1 is written, and a crash leaves that row and no parity's. Returns the members, the
-/// geometry, and the rows before the second write.
-fn with_one_row_of_a_write()
--> (Vec<Vec<u8>>, crate::volume::format::geometry::Geometry, Vec<Vec<u8>>, [(usize, usize); 6]) {
+/// What a crash left of a stripe of 4+2 chunks.
+struct HalfWritten {
+    members: Vec<Vec<u8>>,
+    geometry: Geometry,
+    /// The rows that were overwritten before the flush, by slot.
+    first: Vec<Vec<u8>>,
+    /// The member and the byte of each row, by slot.
+    places: [(usize, usize); 6],
+}
+
+/// A stripe of 4+2 chunks of ones, flushed; then chunk 1 is written, and a crash leaves that row and no parity's.
+fn with_one_row_of_a_write() -> HalfWritten {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     rig.write(0, &[3; 4 * CHUNK as usize]);
     let first = rows(&rig, 0);
@@ -318,13 +326,13 @@ fn with_one_row_of_a_write()
     for slot in [4, 5] {
         lay(&mut members, places[slot], &before[slot]);
     }
-    (members, geometry, first, places)
+    HalfWritten { members, geometry, first, places }
 }
 
 #[test]
 fn two_parities_that_agree_prove_a_wrong_row_beside_a_half_written_one() {
     for is_rotten in [true, false] {
-        let (mut members, geometry, first, places) = with_one_row_of_a_write();
+        let HalfWritten { mut members, geometry, first, places } = with_one_row_of_a_write();
         match is_rotten {
             true => members[places[0].0][places[0].1] ^= 4,
             false => lay(&mut members, places[0], &first[0]),
