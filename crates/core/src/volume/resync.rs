@@ -197,7 +197,7 @@ async fn resync_stripe(handle: &VolumeHandle, stripe: StripeIndex) {
     }
     // 7. Write what changed. A member that refuses a write fails.
     let damaged = not_lost(damaged, reconciliation.lost);
-    let (written, taken_back) = handle.with(|state| {
+    let (mut written, taken_back) = handle.with(|state| {
         let damaged: PositionSet = damaged.iter().map(|&(position, _)| position).collect();
         (copies(state, stripe, damaged, &writes), copies(state, stripe, superseded, &writes))
     });
@@ -215,7 +215,10 @@ async fn resync_stripe(handle: &VolumeHandle, stripe: StripeIndex) {
     }
     rows.recycle(handle);
     // 8. A row that names what was taken back would pass for the newest one if its write was lost.
-    taken_back::make_sure(handle, stripe, taken_back).await;
+    if taken_back::make_sure(handle, stripe, taken_back).await {
+        // The copies are outdated: whether a row is sound decides.
+        handle.with(|state| state.io.recycle(written.drain(..).map(|(_, row)| row)));
+    }
     handle.with(|state| {
         state.maps.note_written(stripe);
         state.shape().data_positions().for_each(|position| state.maps.note_write(stripe, position));

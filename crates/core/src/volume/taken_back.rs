@@ -13,23 +13,27 @@ use crate::position_set::PositionSet;
 use crate::volume::integrity::evidence::{Evidence, RowEvidence};
 use crate::volume::integrity::reconcile::reconcile;
 use crate::volume::integrity::tag::{ListEntry, RowStatus, Version};
+use crate::volume::member::OpKind;
 
-/// The rows that name a newer version of a chunk than these entries do: of themselves, or in their list.
+/// The rows that name a newer version of a chunk than these entries do, and are believed: sound data rows, and parities' lists.
 pub(super) fn superseded(evidence: &Evidence, entries: &[ListEntry]) -> PositionSet {
     let is_newer = |one: ListEntry, other: ListEntry| one.version.number() > other.version.number();
-    let is_own_newer = |&position: &StripePosition| is_newer(evidence.rows[position].entry, entries[position.get()]);
+    let is_own_newer = |&position: &StripePosition| {
+        let row = &evidence.rows[position];
+        row.is_sound() && is_newer(row.entry, entries[position.get()])
+    };
     let is_list_newer = |list: &[ListEntry]| list.iter().zip(entries).any(|(&listed, &entry)| is_newer(listed, entry));
     let parities = evidence.lists().filter(|(_, list)| is_list_newer(list)).map(|(position, _)| position);
     evidence.shape.data_positions().filter(is_own_newer).chain(parities).collect()
 }
 
 /// Flushes these rows, just written, and reads them back. If any was lost, all chunks get new versions, greater than what the
-/// old row names: then it is an old row like any other, which a repair rights.
-pub(super) async fn make_sure(handle: &VolumeHandle, stripe: StripeIndex, rows: Vec<(StripePosition, Buffer)>) {
+/// old row names: then it is an old row like any other, which a repair rights. Returns whether they did.
+pub(super) async fn make_sure(handle: &VolumeHandle, stripe: StripeIndex, rows: Vec<(StripePosition, Buffer)>) -> bool {
     let positions: PositionSet = rows.iter().map(|&(position, _)| position).collect();
     let present = handle.with(|state| positions - state.membership.missing(stripe));
     if present.is_empty() {
-        return;
+        return false;
     }
     let is_right = |read: &Rows, position: StripePosition| {
         rows.iter().any(|(at, row)| *at == position && read.buffers[position].as_deref() == Some(&row[..]))
@@ -39,8 +43,17 @@ pub(super) async fn make_sure(handle: &VolumeHandle, stripe: StripeIndex, rows: 
         state.io.recycle(rows.into_iter().map(|(_, row)| row));
         present - right - state.membership.missing(stripe)
     });
-    if lost.is_empty() {
-        return;
+    // A broken volume decides nothing: what does not answer may hold what is right.
+    if lost.is_empty() || handle.with(|state| state.membership.is_broken) {
+        return false;
+    }
+    // What else the resync wrote must not be lost when new versions are half written.
+    let others =
+        handle.with(|state| state.shape().positions().collect::<PositionSet>() - state.membership.missing(stripe));
+    let member = |position| handle.with(|state| state.geometry.place(stripe, position).member);
+    let done = handle.ops(others.iter().map(|position| (member(position), OpKind::Flush)).collect()).await;
+    for (disk, reason) in persist::failed(handle, done) {
+        persist::fail_member(handle, disk, reason).await;
     }
     for (position, kind) in renumber(handle, stripe, lost).await {
         let place = handle.with(|state| {
@@ -49,6 +62,7 @@ pub(super) async fn make_sure(handle: &VolumeHandle, stripe: StripeIndex, rows: 
         });
         persist::blame(handle, place.member, place.row);
     }
+    true
 }
 
 /// Writes all rows of a stripe anew, with new versions. The rows at `distrusted` prove nothing; returns what is wrong with them.
@@ -74,6 +88,11 @@ async fn renumber(
         return wrong;
     }
     let number = persist::next_write_number(handle).await;
+    if handle.with(|state| state.membership.is_broken) {
+        handle.with(|state| state.io.recycle(data.into_iter().flatten()));
+        rows.recycle(handle);
+        return Vec::new();
+    }
     let writes = handle.with(|state| {
         let renewed = |position: StripePosition| {
             let own = rows.evidence.rows[position].entry;

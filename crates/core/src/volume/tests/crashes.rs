@@ -369,3 +369,22 @@ fn a_lost_write_of_a_resync_that_goes_back_loses_nothing_and_blames_nobody_else(
         }
     }
 }
+
+/// A row that proves nothing outvotes nobody, whatever version it names: a stripe in which only it is wrong is not written anew.
+#[test]
+fn a_lost_write_over_a_row_that_proves_nothing_changes_no_other_row() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 2, 1);
+    rig.write(0, &[1; 2 * CHUNK as usize]);
+    assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
+    rig.write(2 * CHUNK, &[2; 2 * CHUNK as usize]);
+    let before = rows(&rig, 0);
+    let (hurt, at) = rig.place(0, 0);
+    let (mut members, geometry) = members_of(&mut rig);
+    members[hurt][at..at + geometry.row_bytes() as usize].fill(0x5a);
+    let mut again = Rig::begin(members, geometry, VolumeOptions::default());
+    again.loses = Some((hurt, at as u64));
+    again.pump();
+    assert!(again.loses.is_none(), "the resync writes it");
+    assert!(rows(&again, 0)[1..] == before[1..]);
+    assert!(again.read(0, 2 * CHUNK) == vec![Some(1); 2 * CHUNK as usize]);
+}
