@@ -260,9 +260,10 @@ fn read(
         true => KeptPass::Older,
         false => KeptPass::of(folder, subject.id(), subject.sectors(), order.begun_by_system),
     };
-    if let KeptPass::Complete(since, found) = kept {
+    if let KeptPass::Complete(since, retries) = kept {
         let (begun, is_found, done) = (order.by_watch(since), true, subject.sectors());
-        return SessionNews::Finished(PassReport { pass: order.pass, begun, is_found, done, ..found });
+        let (pass, report) = (order.pass, PassReport::default());
+        return SessionNews::Finished(PassReport { pass, begun, is_found, done, retries, ..report });
     }
     let settings = Settings { state: Some(folder.to_owned()), ..Settings::default() };
     let run = RunOptions { fresh: matches!(kept, KeptPass::Older), ..RunOptions::default() };
@@ -299,8 +300,8 @@ fn pass_report(order: &PassOrder, session: &SessionReport) -> PassReport {
         is_found: false,
         done: report.bytes_verified.sectors() + report.unreadable_sectors() + report.mismatched_sectors(),
         unreadable: report.unreadable.iter().map(|found| found.range).collect(),
-        retries: report.transient_errors + session.right_again,
-        corrected: report.corrected - session.unrepaired,
+        retries: report.transient_errors,
+        corrected: report.corrected - session.unrepaired + session.right_again,
         mismatched: report.mismatched_sectors() + session.unrepaired,
         bytes_per_second: if seconds > 0.0 { (bytes.0 as f64 / seconds) as u64 } else { 0 },
         service_nanos: match is_measured {
@@ -319,8 +320,8 @@ pub enum KeptPass {
     Older,
     /// A part of the pass.
     UnderWay(PassReport),
-    /// All of the pass, the first region since this date, without unreadable sectors; and what else it found.
-    Complete(UnixSeconds, PassReport),
+    /// All of the pass, the first region since this date; nothing was wrong but this many reads, which succeeded when repeated.
+    Complete(UnixSeconds, u64),
 }
 
 impl KeptPass {
@@ -362,17 +363,14 @@ impl KeptPass {
             .regions()
             .iter()
             .all(|region| region.begun.0 >= since && (since..=latest).contains(&region.verified.0));
-        // The coverage does not say which sectors are unreadable, so a disk with any is read once more.
+        // Neither does the coverage say which sectors are unreadable, nor the last pass what of the wrong places is still wrong: what
+        // has any is read once more.
         let oldest = saved.coverage.regions().iter().map(|region| region.begun).min().unwrap_or_default();
-        if !is_read || saved.coverage.unreadable() > 0 {
-            return KeptPass::Nothing;
+        let EndedPass { transient_errors, corrected } = saved.ended;
+        match is_read && saved.coverage.unreadable() == 0 && corrected == 0 {
+            true => KeptPass::Complete(oldest, transient_errors),
+            false => KeptPass::Nothing,
         }
-        let EndedPass { transient_errors, corrected, is_found_only } = saved.ended;
-        let (corrected, mismatched) = if is_found_only { (0, corrected) } else { (corrected, 0) };
-        KeptPass::Complete(
-            oldest,
-            PassReport { retries: transient_errors, corrected, mismatched, ..PassReport::default() },
-        )
     }
 }
 

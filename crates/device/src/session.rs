@@ -246,6 +246,7 @@ impl ScrubSession {
             saved_at: config.started,
             unsynced_at: Nanos::ZERO,
             saved_count: 0,
+            corrected_before: scrub.pass().corrected,
             published_at: Nanos::ZERO,
             standstill: Standstill::new(config.started),
             control,
@@ -352,24 +353,25 @@ fn load(
         }
         Err(error) => return Err(error.into()),
     };
-    let new = || Pass { is_found_only: !subject.may_repair(), ..Pass::default() };
-    let Some(saved) = saved else { return Ok((Coverage::new(grid), new())) };
+    let Some(saved) = saved else { return Ok((Coverage::new(grid), Pass::default())) };
     if !subject.id().is_certain {
         notes.push(
             "this target cannot be told from another one of its name, so what was read before is read again".into(),
         );
-        return Ok((Coverage::new(grid), new()));
+        return Ok((Coverage::new(grid), Pass::default()));
     }
-    let mut pass = saved.pass.filter(|_| !fresh).unwrap_or_else(new);
-    if pass.is_found_only && subject.may_repair() {
-        notes.push(format!(
-            "the pass under way could repair nothing, and found {} places to repair: it begins again",
+    let mut coverage = saved.coverage.onto(grid);
+    let is_to_repair = saved.pass.as_ref().is_some_and(|pass| pass.is_found_only) && subject.may_repair();
+    match saved.pass {
+        Some(pass) if !fresh && !is_to_repair => return Ok((coverage, pass)),
+        Some(pass) if !fresh => notes.push(format!(
+            "the pass under way found {} places while nothing could be repaired: it begins again, to repair them",
             pass.corrected
-        ));
-        pass = new();
+        )),
+        _ => {}
     }
-    pass.is_found_only |= !subject.may_repair();
-    Ok((saved.coverage.onto(grid), pass))
+    coverage.forget_touches();
+    Ok((coverage, Pass::default()))
 }
 
 /// Claims the subject under its identity and under its further names.
@@ -411,6 +413,8 @@ struct RunRecorder<'a> {
     saved_at: Nanos,
     unsynced_at: Nanos,
     saved_count: u64,
+    /// What earlier runs of the pass had found wrong (count).
+    corrected_before: u64,
     published_at: Nanos,
     standstill: Standstill,
     control: &'a SessionControl,
@@ -436,7 +440,11 @@ impl RunRecorder<'_> {
     /// Begins a save. No other save may be under way.
     fn save(&mut self, scrub: &Scrub, method: SaveMethod) {
         let is_complete = scrub.state() == ScrubState::Complete;
-        let pass = (!is_complete).then(|| scrub.pass().clone());
+        let pass = (!is_complete).then(|| {
+            let mut pass = scrub.pass().clone();
+            pass.is_found_only |= !self.subject.may_repair() && pass.corrected > self.corrected_before;
+            pass
+        });
         let ended = scrub.pass().ended();
         let coverage = scrub.coverage().clone();
         let saved = Saved { disk: self.subject.id().key(), at: clock::today(), coverage, pass, ended };

@@ -269,7 +269,7 @@ pub fn rows_unrepaired<'a>(
     found: impl Iterator<Item = &'a Finding>,
 ) -> u64 {
     match pool {
-        // Nothing was repaired, in earlier runs of this pass either, of which the findings are not known.
+        // Of earlier runs of this pass, which may have repaired some, the findings are not known.
         Some(pool) if pool.facts.is_read_only => corrected,
         None if is_volume_read_only => {
             corrected.saturating_sub(found.filter(|finding| finding.end == Resolution::Transient).count() as u64)

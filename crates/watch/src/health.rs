@@ -234,8 +234,8 @@ pub struct DriveReport {
 }
 
 impl DriveReport {
-    /// This report, with what an earlier one said where this one says nothing: a log that was not read is no good news.
-    /// `has_nvme`: an NVMe drive's log was read this time.
+    /// This report, with the verdict and the NVMe log of an earlier one where this one has none: a log that was not read is no good
+    /// news. (Of self-tests the latest report counts.) `has_nvme`: an NVMe drive's log was read this time.
     pub(crate) fn after(self, earlier: &DriveReport, has_nvme: bool) -> DriveReport {
         let log = if has_nvme { &self } else { earlier };
         let (nvme_warning, spare_low, used) = (log.nvme_warning, log.spare_low, log.used);

@@ -167,7 +167,11 @@ impl Watch {
     /// A message with a line that nothing is seen of the machine, while that is so.
     pub(crate) fn with_blindness(&self, text: LetterText) -> LetterText {
         let Some(words) = self.blind_words().filter(|words| !text.body.contains(words.as_str())) else { return text };
-        let mut lines: Vec<&str> = text.body.lines().take(LINES_MAX - 1).collect();
+        let mut lines: Vec<&str> = text.body.lines().collect();
+        // The last line may say how many more there are.
+        if lines.len() >= LINES_MAX {
+            lines.remove(LINES_MAX - 2);
+        }
         lines.push(&words);
         LetterText { body: lines.join("\n"), subject: text.subject }
     }

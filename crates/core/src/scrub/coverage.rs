@@ -93,6 +93,11 @@ impl Coverage {
         }
     }
 
+    /// Forgets which regions a pass has touched: that pass is given up.
+    pub fn forget_touches(&mut self) {
+        self.begun.fill(UnixSeconds(0));
+    }
+
     /// Records that all sectors of `region` have been verified in this pass, of which `unreadable` could not be read.
     pub fn complete(&mut self, region: u64, today: UnixSeconds, unreadable: u32) {
         let begun = std::mem::take(&mut self.begun[region as usize]);

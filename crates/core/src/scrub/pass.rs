@@ -29,17 +29,15 @@ pub struct Pass {
 pub struct EndedPass {
     /// Requests that failed although each of their blocks could be read afterwards (count).
     pub transient_errors: u64,
-    /// Rows that were found wrong and made good from others (count).
+    /// Rows that were found wrong (count).
     pub corrected: u64,
-    /// Whether these were only found, some of them at least.
-    pub is_found_only: bool,
 }
 
 impl Pass {
     /// What is kept of it once it is complete.
     pub fn ended(&self) -> EndedPass {
-        let Pass { transient_errors, corrected, is_found_only, .. } = *self;
-        EndedPass { transient_errors, corrected, is_found_only: is_found_only && corrected > 0 }
+        let Pass { transient_errors, corrected, .. } = *self;
+        EndedPass { transient_errors, corrected }
     }
 
     /// The number of sectors inside `range` that were found unreadable or mismatched.

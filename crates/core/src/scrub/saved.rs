@@ -103,14 +103,14 @@ impl Saved {
                 writeln!(text, "transient {} {}", pass.transient_errors, cause.code())?;
             }
             if pass.corrected > 0 {
-                writeln!(text, "corrected {}{}", pass.corrected, found_only(pass.is_found_only))?;
+                let found_only = if pass.is_found_only { FOUND_ONLY } else { "" };
+                writeln!(text, "corrected {}{found_only}", pass.corrected)?;
             }
             for (start, (count, cause)) in &pass.unreadable {
                 writeln!(text, "unreadable {start}+{count} {}", cause.code())?;
             }
         } else if self.ended != EndedPass::default() {
-            let EndedPass { transient_errors, corrected, is_found_only } = self.ended;
-            writeln!(text, "ended {transient_errors} {corrected}{}", found_only(is_found_only))?;
+            writeln!(text, "ended {} {}", self.ended.transient_errors, self.ended.corrected)?;
         }
         let date = |date: UnixSeconds| date.0 / DATE_STEP * DATE_STEP;
         let regions = self.coverage.regions().iter().zip(self.coverage.begun());
@@ -194,8 +194,9 @@ impl<'a> SavedReader<'a> {
         }
         if let Some((_, line)) = self.lines.next_if(|(_, line)| line.starts_with("corrected ")) {
             self.line += 1;
-            let (count, is_found_only) = without_found_only(&line["corrected ".len()..]);
-            (pass.corrected, pass.is_found_only) = (self.number(count)?, is_found_only);
+            let count = &line["corrected ".len()..];
+            pass.is_found_only = count.ends_with(FOUND_ONLY);
+            pass.corrected = self.number(count.strip_suffix(FOUND_ONLY).unwrap_or(count))?;
         }
         while let Some((_, line)) = self.lines.next_if(|(_, line)| line.starts_with("unreadable ")) {
             self.line += 1;
@@ -216,10 +217,9 @@ impl<'a> SavedReader<'a> {
             return Ok(EndedPass::default());
         };
         self.line += 1;
-        let (counts, is_found_only) = without_found_only(&line["ended ".len()..]);
-        let (transient, corrected) = counts.split_once(' ').ok_or_else(|| self.fail("2 numbers were expected"))?;
-        let (transient_errors, corrected) = (self.number(transient)?, self.number(corrected)?);
-        Ok(EndedPass { transient_errors, corrected, is_found_only })
+        let counts = line["ended ".len()..].split_once(' ');
+        let (transient, corrected) = counts.ok_or_else(|| self.fail("2 numbers were expected"))?;
+        Ok(EndedPass { transient_errors: self.number(transient)?, corrected: self.number(corrected)? })
     }
 
     fn coverage(&mut self, grid: Grid) -> Result<Coverage, SavedError> {
@@ -276,14 +276,6 @@ impl<'a> SavedReader<'a> {
 
 /// What says behind a count that nothing could be repaired.
 const FOUND_ONLY: &str = " found-only";
-
-fn found_only(is_found_only: bool) -> &'static str {
-    if is_found_only { FOUND_ONLY } else { "" }
-}
-
-fn without_found_only(line: &str) -> (&str, bool) {
-    line.strip_suffix(FOUND_ONLY).map_or((line, false), |rest| (rest, true))
-}
 
 /// Groups equal neighbours into (value, count).
 fn repeated<T: PartialEq>(values: impl Iterator<Item = T>) -> impl Iterator<Item = (T, u64)> {
