@@ -141,6 +141,31 @@ expect "killed: all of both runs" "$(field rows_repaired)" 5
 scrub after pool --policy none
 expect "killed: afterwards all is well" "$status" 0
 
+# Found by a run that could repair nothing, and killed behind it: the next run begins again, and repairs it.
+has_found() { grep -qs "^corrected" "$work/$1"/*.scrub "$work/$1"/*.hasty; }
+killed_behind() { # NAME OPTION...
+  local name=$1 pid
+  shift
+  "$scrubjay" scrub pool "$@" --policy delay --delay 4ms --order sequential --json --state "$work/$name" >/dev/null 2>&1 &
+  pid=$!
+  soon has_found "$name" || fail "$name: nothing was found"
+  kill -9 $pid 2>/dev/null || fail "$name: it has ended before it was killed"
+  wait $pid 2>/dev/null || true
+}
+damage "$logical" 1 3
+forget_caches
+killed_behind looking --read-only
+scrub looking pool --policy none --order sequential
+expect "found only: not resumed, and repaired" "$(field resumed) $(field rows_unrepaired) $(field rows_repaired)" "false 0 3"
+scrub looked_after pool --policy none
+expect "found only: afterwards all is well" "$status" 0
+# The other way round: what an earlier run has repaired is not called unrepaired.
+damage "$logical" 1 3
+forget_caches
+killed_behind mending
+scrub mending pool --policy none --order sequential --read-only
+expect "repaired before: resumed, and called repaired" "$(field resumed) $(field rows_unrepaired) $(field rows_repaired)" "true 0 3"
+
 # Somebody else reads beside it, and is seen.
 "$scrubjay" scrub pool --policy delay --delay 4ms --fresh --json --state "$work/beside" >"$work/beside.json" 2>"$work/beside.err" &
 first=$!

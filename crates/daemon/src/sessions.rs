@@ -95,7 +95,7 @@ impl SessionReport {
         let feed = logs.findings.as_ref();
         let found = feed.map(|findings| findings.all()).unwrap_or_default();
         let is_read_only = feed.is_some_and(|findings| findings.is_read_only());
-        let unrepaired = rows_unrepaired(report.corrected, pool.as_ref(), is_read_only, found.iter());
+        let unrepaired = rows_unrepaired(report, pool.as_ref(), is_read_only, found.iter());
         let right_again = pool.map_or(0, |pool| pool.found.right_again);
         SessionReport { report: report.clone(), unrepaired: unrepaired.min(report.corrected), right_again }
     }

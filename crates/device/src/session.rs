@@ -361,13 +361,13 @@ fn load(
         return Ok((Coverage::new(grid), Pass::default()));
     }
     let mut coverage = saved.coverage.onto(grid);
-    let is_to_repair = saved.pass.as_ref().is_some_and(|pass| pass.is_found_only) && subject.may_repair();
+    let is_to_repair = saved.pass.as_ref().is_some_and(|pass| pass.found_only > 0) && subject.may_repair();
     match saved.pass {
         Some(pass) if !fresh && !is_to_repair => return Ok((coverage, pass)),
-        Some(pass) if !fresh => notes.push(format!(
-            "the pass under way found {} places while nothing could be repaired: it begins again, to repair them",
-            pass.corrected
-        )),
+        Some(_) if !fresh => notes.push(
+            "the pass under way found something wrong while nothing could be repaired: it begins again, to repair it"
+                .into(),
+        ),
         _ => {}
     }
     coverage.forget_touches();
@@ -434,17 +434,20 @@ impl RunRecorder<'_> {
     /// The report, without the time for which the whole process was stopped.
     fn report(&self, scrub: &Scrub, now: Nanos) -> ScrubReport {
         let report = scrub.report(now);
-        ScrubReport { elapsed: report.elapsed.since(self.standstill.total), ..report }
+        let elapsed = report.elapsed.since(self.standstill.total);
+        ScrubReport { elapsed, found_only: self.found_only(scrub), ..report }
+    }
+
+    /// Wrong places of the pass that were only found, in this run or in earlier ones (count).
+    fn found_only(&self, scrub: &Scrub) -> u64 {
+        let Pass { corrected, found_only, .. } = scrub.pass();
+        found_only + if self.subject.may_repair() { 0 } else { corrected - self.corrected_before }
     }
 
     /// Begins a save. No other save may be under way.
     fn save(&mut self, scrub: &Scrub, method: SaveMethod) {
         let is_complete = scrub.state() == ScrubState::Complete;
-        let pass = (!is_complete).then(|| {
-            let mut pass = scrub.pass().clone();
-            pass.is_found_only |= !self.subject.may_repair() && pass.corrected > self.corrected_before;
-            pass
-        });
+        let pass = (!is_complete).then(|| Pass { found_only: self.found_only(scrub), ..scrub.pass().clone() });
         let ended = scrub.pass().ended();
         let coverage = scrub.coverage().clone();
         let saved = Saved { disk: self.subject.id().key(), at: clock::today(), coverage, pass, ended };

@@ -2,8 +2,8 @@
 
 use crate::pool::PoolOutcome;
 use crate::target::TargetLogs;
-use scrubjay_core::scrub::ScrubState;
 use scrubjay_core::scrub::idle::Goal;
+use scrubjay_core::scrub::{ScrubReport, ScrubState};
 use scrubjay_core::units::{Bytes, SECTOR_BYTES, SectorRange};
 use scrubjay_core::volume::finding::Resolution;
 use scrubjay_device::md::{MdFound, MdLog, MdMismatch};
@@ -127,8 +127,8 @@ impl TargetOutcome {
 
     /// How many rows (of a btrfs: blocks) are known to be still wrong on their members.
     pub fn rows_unrepaired(&self) -> u64 {
-        let (corrected, found) = (self.ended.report.corrected, self.found.iter().flatten());
-        rows_unrepaired(corrected, self.pool.as_ref(), self.is_volume_read_only, found)
+        let (report, found) = (&self.ended.report, self.found.iter().flatten());
+        rows_unrepaired(report, self.pool.as_ref(), self.is_volume_read_only, found)
     }
 
     /// Rows that could not be repaired.
@@ -259,22 +259,20 @@ impl TargetOutcome {
     }
 }
 
-/// How many rows (of a btrfs: blocks) of a pass are still wrong on their members, if it counts `corrected` as wrong for which
-/// readers get the right contents. A volume's findings of this run name them, each row counted once; if it is served for
-/// reading only, all are.
+/// How many rows (of a btrfs: blocks) of this pass are still wrong on their members, though readers get the right contents. A
+/// volume's findings of this run name them, each row counted once; where nothing can be repaired, the report counts them.
 pub fn rows_unrepaired<'a>(
-    corrected: u64,
+    report: &ScrubReport,
     pool: Option<&PoolOutcome>,
     is_volume_read_only: bool,
     found: impl Iterator<Item = &'a Finding>,
 ) -> u64 {
     match pool {
-        // Of earlier runs of this pass, which may have repaired some, the findings are not known.
-        Some(pool) if pool.facts.is_read_only => corrected,
-        None if is_volume_read_only => {
-            corrected.saturating_sub(found.filter(|finding| finding.end == Resolution::Transient).count() as u64)
-        }
-        Some(pool) => pool.found.unrepaired.min(corrected),
+        Some(pool) if pool.facts.is_read_only => report.found_only,
+        None if is_volume_read_only => report
+            .found_only
+            .saturating_sub(found.filter(|finding| finding.end == Resolution::Transient).count() as u64),
+        Some(pool) => pool.found.unrepaired.min(report.corrected),
         None => {
             let unrepaired = found.filter(|finding| finding.end == Resolution::Reconstructed);
             unrepaired.map(|finding| (finding.member, finding.offset)).collect::<BTreeSet<_>>().len() as u64

@@ -270,6 +270,7 @@ impl Scrub {
             transient_errors: self.pass.transient_errors,
             transient_cause: self.pass.transient_cause,
             corrected: self.pass.corrected,
+            found_only: self.pass.found_only,
             bytes_verified_now: Bytes(self.verified * SECTOR_BYTES),
             in_flight_for: self.in_flight.iter().map(|op| now.since(op.issued)).max().unwrap_or_default(),
             elapsed,

@@ -20,8 +20,8 @@ pub struct Pass {
     pub transient_cause: Option<Cause>,
     /// Rows that a volume found wrong and made good from others (count).
     pub corrected: u64,
-    /// Whether these were only found, some of them at least: nothing could be repaired then.
-    pub is_found_only: bool,
+    /// Those of them that were only found, because nothing could be repaired then (count).
+    pub found_only: u64,
 }
 
 /// What is kept of a complete pass, besides the coverage map; see [`Pass`].

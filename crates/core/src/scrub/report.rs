@@ -61,6 +61,8 @@ pub struct ScrubReport {
     pub transient_cause: Option<Cause>,
     /// Rows of this pass that a volume found wrong and made good from others (count).
     pub corrected: u64,
+    /// Those of them that were only found, because nothing could be repaired then (count).
+    pub found_only: u64,
     /// How long this run has lasted.
     pub elapsed: Nanos,
     /// Foreground requests seen (count).

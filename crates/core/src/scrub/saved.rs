@@ -9,8 +9,8 @@
 //! pass 1763720000                     when the pass under way began; 0: there is none
 //! done 0+16384 245760+16384*1023      sectors with a verdict: gap+length, *times when repeated
 //! transient 2 errno:5                 requests that failed at first, and the first cause; left out when there were none
-//! corrected 3                         rows that a volume rebuilt from others; left out when there were none; ` found-only` behind
-//!                                     it: nothing could be repaired
+//! corrected 3                         rows that a volume rebuilt from others; left out when there were none
+//! found-only 2                        those of them that were not repaired, because nothing could be; left out when there were none
 //! unreadable 70000+1 errno:5          one line per run of sectors, with its cause (`Cause::code`)
 //! ended 2 3                           only without a pass under way: what the last one counted, as `transient` and `corrected`;
 //!                                     left out when that was nothing
@@ -103,8 +103,10 @@ impl Saved {
                 writeln!(text, "transient {} {}", pass.transient_errors, cause.code())?;
             }
             if pass.corrected > 0 {
-                let found_only = if pass.is_found_only { FOUND_ONLY } else { "" };
-                writeln!(text, "corrected {}{found_only}", pass.corrected)?;
+                writeln!(text, "corrected {}", pass.corrected)?;
+            }
+            if pass.found_only > 0 {
+                writeln!(text, "found-only {}", pass.found_only)?;
             }
             for (start, (count, cause)) in &pass.unreadable {
                 writeln!(text, "unreadable {start}+{count} {}", cause.code())?;
@@ -194,9 +196,11 @@ impl<'a> SavedReader<'a> {
         }
         if let Some((_, line)) = self.lines.next_if(|(_, line)| line.starts_with("corrected ")) {
             self.line += 1;
-            let count = &line["corrected ".len()..];
-            pass.is_found_only = count.ends_with(FOUND_ONLY);
-            pass.corrected = self.number(count.strip_suffix(FOUND_ONLY).unwrap_or(count))?;
+            pass.corrected = self.number(&line["corrected ".len()..])?;
+        }
+        if let Some((_, line)) = self.lines.next_if(|(_, line)| line.starts_with("found-only ")) {
+            self.line += 1;
+            pass.found_only = self.number(&line["found-only ".len()..])?;
         }
         while let Some((_, line)) = self.lines.next_if(|(_, line)| line.starts_with("unreadable ")) {
             self.line += 1;
@@ -273,9 +277,6 @@ impl<'a> SavedReader<'a> {
         SavedError { line: self.line + 1, what: what.to_owned() }
     }
 }
-
-/// What says behind a count that nothing could be repaired.
-const FOUND_ONLY: &str = " found-only";
 
 /// Groups equal neighbours into (value, count).
 fn repeated<T: PartialEq>(values: impl Iterator<Item = T>) -> impl Iterator<Item = (T, u64)> {
@@ -355,15 +356,14 @@ mod tests {
         fn a_saved_state_is_restored_unchanged(
             disk in "[ -~]{0,20}", sectors in 1u64..5000, region in 1u64..600,
             runs in prop::collection::vec((0u64..5000, 1u64..50), 0..20),
-            bad in prop::collection::vec((0u64..5000, 0usize..5), 0..5), corrected in 0u64..3, is_found_only in any::<bool>(),
+            bad in prop::collection::vec((0u64..5000, 0usize..5), 0..5), corrected in 0u64..3, found_only in 0u64..3,
             dates in prop::collection::vec(0u64..100, 1..20), under_way in any::<bool>(),
         ) {
             let grid = Grid::new(sectors, region, region.div_ceil(3));
             let mut done: RangeSet = runs.iter().map(|&(s, n)| SectorRange::at(s, n).intersection(grid.disk())).collect();
             let sense = |block| Cause::Sense(Sense { key: 3, asc: 17, ascq: 0, block });
             let causes = [Cause::Errno(61), Cause::NvmeStatus(0x281), sense(None), sense(Some(77)), Cause::Lost];
-            let is_found_only = is_found_only && corrected > 0;
-            let mut pass = Pass { begun: UnixSeconds(5), corrected, is_found_only, ..Pass::default() };
+            let mut pass = Pass { begun: UnixSeconds(5), corrected, found_only, ..Pass::default() };
             if sectors % 2 == 0 {
                 (pass.transient_errors, pass.transient_cause) = (sectors, Some(Cause::Errno(5)));
             }
@@ -397,7 +397,7 @@ mod tests {
         #[test]
         fn nonsense_with_a_right_checksum_does_not_panic(
             lines in prop::collection::vec(
-                "(sectors|region|saved|pass|done|corrected|ended|regions|unreadable)( [0-9+*]{0,12}){0,5}", 0..10,
+                "(sectors|region|saved|pass|done|corrected|found-only|ended|regions|unreadable)( [0-9+*]{0,12}){0,5}", 0..10,
             ),
         ) {
             let body = format!("{MAGIC}\ndisk x\nsectors 100\nregion 10 5\n{}\n", lines.join("\n"));
