@@ -222,7 +222,7 @@ impl DiskSet {
         self.still_reads = self.rng.below(3) == 0;
         self.trace.log(now, || format!("DISK {member} HANGS{}", if self.still_reads { ", but for reads" } else { "" }));
         (self.hung, self.suspected[member]) = (Some(member), Nanos::MAX);
-        self.fault_budget.lacks(&self.disks, member);
+        self.lacks(member);
     }
 
     /// The disk that hangs, if one does.
@@ -412,11 +412,23 @@ impl DiskSet {
         self.disks[disk].is_corrupt(self.geometry.chunk_offset(RowIndex(row)).get(), self.geometry.row_bytes())
     }
 
+    /// Notes that a member lacks data from now on.
+    pub fn lacks(&mut self, member: usize) {
+        self.fault_budget.lacks(&self.disks, member);
+        self.note_unproven();
+    }
+
+    /// Notes that wrong rows of half-written stripes cannot be decided any more, where their proof is gone.
+    fn note_unproven(&mut self) {
+        let unproven = self.corrupt(self.fault_budget.dirty().filter(|&stripe| !self.is_proven(stripe)));
+        self.undecidable.extend(unproven);
+    }
+
     /// Takes a disk away: it does not answer any more.
     pub fn lose(&mut self, now: Nanos, member: usize) {
         self.trace.log(now, || format!("DISK {member} IS GONE"));
         self.disks[member].is_gone = true;
-        self.fault_budget.lacks(&self.disks, member);
+        self.lacks(member);
     }
 
     /// Puts another disk, or the same one again, in a member's place. What is under way on the old disk ends as gone.
@@ -434,7 +446,7 @@ impl DiskSet {
             self.release(now);
         }
         self.disks[member] = disk;
-        self.fault_budget.lacks(&self.disks, member);
+        self.lacks(member);
     }
 
     /// Pulls a disk and puts it in again: what is under way on it ends as gone, and its cache loses power.
@@ -478,7 +490,7 @@ impl DiskSet {
     /// Notes that this member refused an operation, and may be taken out for it for a while.
     fn suspect(&mut self, now: Nanos, member: usize) {
         self.suspected[member] = now + self.patience();
-        self.fault_budget.lacks(&self.disks, member);
+        self.lacks(member);
     }
 
     /// The time within which the volume has learnt of every refused operation: a thousand times the greatest normal latency.
@@ -563,6 +575,9 @@ impl DiskSet {
         };
         self.undecidable.extend(damages.iter().filter(is_silent).map(|&(row, _)| row));
         self.fault_budget.note(now, &self.disks, damages);
+        if damages.iter().any(|&(_, damage)| damage == DamageKind::Failed) {
+            self.note_unproven();
+        }
     }
 }
 

@@ -33,7 +33,8 @@
 //!   lost, or reads as it should, until its stripe is written.
 //! - Findings name only rows in which a fault was planted that was not repaired before the last start, and only kinds that
 //!   the fault explains; except in stripes that a crash left dirty and that are not resynced yet, and for what is lost.
-//! - None of these excuses outlives what it excuses: at each start, a stripe of which every row is whole again may lose nothing.
+//! - None of these excuses outlives what it excuses: at each start, a stripe of which every row is whole again may lose nothing
+//!   (in schemes with versions, whose rows show that).
 //! - A member leaves only by an incident that costs a member, or after its disk refused a write or a flush.
 //! - The bytes that the last verification calls lost are exactly those that reads then call lost.
 //! - Acknowledged writes, flushed or not, survive a kill that no loss of power follows (the disks live on). *The second

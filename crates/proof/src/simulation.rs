@@ -178,7 +178,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
             }
             ArrayIncident::Lose => drop(self.lose(|disk_set, now, slot| disk_set.lose(now, slot))),
             ArrayIncident::Fail => {
-                if let Some(slot) = self.lose(|disk_set, _, slot| disk_set.fault_budget.lacks(&disk_set.disks, slot)) {
+                if let Some(slot) = self.lose(|disk_set, _, slot| disk_set.lacks(slot)) {
                     self.subject.fail(self.now, MemberIndex(slot));
                 }
             }
@@ -210,8 +210,9 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
 
     fn crash(&mut self, survival: CrashSurvival) {
         // Data that survive a kill unflushed may be lost in a later loss of power: so only the last crash is checked.
-        let is_last = self.crash_amid_marks.is_none() && !self.script.iter().any(|cue| cue.act.is_crash());
+        let is_last = !self.script.iter().any(|cue| cue.act.is_crash());
         if survival == CrashSurvival::Ended && is_last && !self.setting.is_over_budget {
+            self.crash_amid_marks = None;
             let geometry = self.setting.geometry;
             let written = member_metadata::written(&geometry, &self.disk_set.disks);
             for stripe in 0..geometry.stripes {
@@ -497,7 +498,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
                 // a crash came before it was durable that the member is active.
                 (false, false) if matches!(state, MemberState::Rebuilding { .. }) => {
                     self.trace.log(self.now, || format!("member {slot} is {state:?}"));
-                    self.disk_set.fault_budget.lacks(&self.disk_set.disks, slot);
+                    self.disk_set.lacks(slot);
                 }
                 (false, false) => panic!("member {slot} is {state:?}, and nothing befell it that costs a member"),
                 _ => {}

@@ -199,7 +199,7 @@ async fn resync_stripe(handle: &VolumeHandle, stripe: StripeIndex) {
     let damaged = not_lost(damaged, reconciliation.lost);
     let (mut written, taken_back) = handle.with(|state| {
         let damaged: PositionSet = damaged.iter().map(|&(position, _)| position).collect();
-        (copies(state, stripe, damaged, &writes), copies(state, stripe, superseded, &writes))
+        (settled::copies(state, stripe, damaged, &writes), settled::copies(state, stripe, superseded, &writes))
     });
     let members: BTreeSet<MemberIndex> = writes.iter().map(|(member, _)| *member).collect();
     let done = handle.ops_twice(writes).await;
@@ -215,10 +215,7 @@ async fn resync_stripe(handle: &VolumeHandle, stripe: StripeIndex) {
     }
     rows.recycle(handle);
     // 8. A row that names what was taken back would pass for the newest one if its write was lost.
-    if taken_back::make_sure(handle, stripe, taken_back).await {
-        // The copies are outdated: whether a row is sound decides.
-        handle.with(|state| state.io.recycle(written.drain(..).map(|(_, row)| row)));
-    }
+    taken_back::make_sure(handle, stripe, taken_back, &mut written).await;
     handle.with(|state| {
         state.maps.note_written(stripe);
         state.shape().data_positions().for_each(|position| state.maps.note_write(stripe, position));
@@ -230,26 +227,6 @@ async fn resync_stripe(handle: &VolumeHandle, stripe: StripeIndex) {
 /// Those of these rows whose chunks are not lost: lost chunks are reported as such.
 fn not_lost(damaged: Vec<(StripePosition, RowStatus)>, lost: PositionSet) -> Vec<(StripePosition, RowStatus)> {
     damaged.into_iter().filter(|&(position, _)| !lost.contains(position)).collect()
-}
-
-/// Copies of the buffers in `writes` that replace whole rows at these positions.
-fn copies(
-    state: &VolumeState,
-    stripe: StripeIndex,
-    positions: PositionSet,
-    writes: &[(MemberIndex, OpKind)],
-) -> Vec<(StripePosition, Buffer)> {
-    let copy = |position: StripePosition| {
-        let place = state.geometry.place(stripe, position);
-        let start = state.geometry.chunk_offset(place.row);
-        writes.iter().find_map(|(member, op)| match op {
-            OpKind::Write { offset, buffer, .. } if (*member, *offset) == (place.member, start) => {
-                Some((position, buffer.clone()))
-            }
-            _ => None,
-        })
-    };
-    positions.iter().filter_map(copy).collect()
 }
 
 /// The rows of an already written stripe that are in a state that no crash leaves: a write that was cut short leaves an

@@ -87,3 +87,23 @@ pub(super) fn changed(
     }
     writes
 }
+
+/// Copies of the buffers in `writes` that replace whole rows at these positions.
+pub(super) fn copies(
+    state: &VolumeState,
+    stripe: StripeIndex,
+    positions: PositionSet,
+    writes: &[(MemberIndex, OpKind)],
+) -> Vec<(StripePosition, Buffer)> {
+    let copy = |position: StripePosition| {
+        let place = state.geometry.place(stripe, position);
+        let start = state.geometry.chunk_offset(place.row);
+        writes.iter().find_map(|(member, op)| match op {
+            OpKind::Write { offset, buffer, .. } if (*member, *offset) == (place.member, start) => {
+                Some((position, buffer.clone()))
+            }
+            _ => None,
+        })
+    };
+    positions.iter().filter_map(copy).collect()
+}

@@ -6,7 +6,7 @@ use super::handle::VolumeHandle;
 use super::persist;
 use super::repair;
 use super::rows::Rows;
-use super::settled::{changed, known_rows};
+use super::settled::{changed, copies, known_rows};
 use crate::buffer::Buffer;
 use crate::index::{StripeIndex, StripePosition};
 use crate::position_set::PositionSet;
@@ -28,72 +28,103 @@ pub(super) fn superseded(evidence: &Evidence, entries: &[ListEntry]) -> Position
 }
 
 /// Flushes these rows, just written, and reads them back. If any was lost, all chunks get new versions, greater than what the
-/// old row names: then it is an old row like any other, which a repair rights. Returns whether they did.
-pub(super) async fn make_sure(handle: &VolumeHandle, stripe: StripeIndex, rows: Vec<(StripePosition, Buffer)>) -> bool {
-    let positions: PositionSet = rows.iter().map(|&(position, _)| position).collect();
+/// old row names: then it is an old row like any other, which a repair rights. `written`, rows of the same resync, becomes what the
+/// stripe's rows are then.
+pub(super) async fn make_sure(
+    handle: &VolumeHandle,
+    stripe: StripeIndex,
+    rows: Vec<(StripePosition, Buffer)>,
+    written: &mut Vec<(StripePosition, Buffer)>,
+) {
+    let positions = rows.iter().map(|&(position, _)| position).collect();
+    let lost = lost_writes(handle, stripe, positions, &rows).await;
+    handle.with(|state| state.io.recycle(rows.into_iter().map(|(_, row)| row)));
+    // A broken volume decides nothing: what does not answer may hold what is right.
+    if lost.is_empty() || handle.with(|state| state.membership.is_broken) {
+        return;
+    }
+    // What else the resync wrote must not be lost when new versions are half written.
+    let all = handle.with(|state| state.shape().positions().collect());
+    flush(handle, stripe, all).await;
+    let Renumbered { wrong, rows: renewed } = renumber(handle, stripe, lost).await;
+    let mut still_lost = lost;
+    if !renewed.is_empty() {
+        still_lost = lost_writes(handle, stripe, lost, &renewed).await;
+        let outdated = std::mem::replace(written, renewed);
+        handle.with(|state| state.io.recycle(outdated.into_iter().map(|(_, row)| row)));
+    }
+    let present = handle.with(|state| lost - state.membership.missing(stripe));
+    for (position, kind) in wrong.into_iter().filter(|&(position, _)| present.contains(position)) {
+        let end = if still_lost.contains(position) { Resolution::Reconstructed } else { Resolution::Repaired };
+        let place = handle.with(|state| {
+            repair::record(state, stripe, position, kind, end);
+            state.geometry.place(stripe, position)
+        });
+        persist::blame(handle, place.member, place.row);
+    }
+}
+
+async fn flush(handle: &VolumeHandle, stripe: StripeIndex, positions: PositionSet) {
+    let ops = handle.with(|state| {
+        let present = positions - state.membership.missing(stripe);
+        present.iter().map(|position| (state.geometry.place(stripe, position).member, OpKind::Flush)).collect()
+    });
+    let done = handle.ops(ops).await;
+    for (disk, reason) in persist::failed(handle, done) {
+        persist::fail_member(handle, disk, reason).await;
+    }
+}
+
+/// Those of these positions whose members flushed, and do not hold their row of `rows`.
+async fn lost_writes(
+    handle: &VolumeHandle,
+    stripe: StripeIndex,
+    positions: PositionSet,
+    rows: &[(StripePosition, Buffer)],
+) -> PositionSet {
     let present = handle.with(|state| positions - state.membership.missing(stripe));
     if present.is_empty() {
-        return false;
+        return PositionSet::NONE;
     }
     let is_right = |read: &Rows, position: StripePosition| {
         rows.iter().any(|(at, row)| *at == position && read.buffers[position].as_deref() == Some(&row[..]))
     };
     let right = repair::flush_and_read_back(handle, stripe, present, is_right).await;
-    let lost = handle.with(|state| {
-        state.io.recycle(rows.into_iter().map(|(_, row)| row));
-        present - right - state.membership.missing(stripe)
-    });
-    // A broken volume decides nothing: what does not answer may hold what is right.
-    if lost.is_empty() || handle.with(|state| state.membership.is_broken) {
-        return false;
-    }
-    // What else the resync wrote must not be lost when new versions are half written.
-    let others =
-        handle.with(|state| state.shape().positions().collect::<PositionSet>() - state.membership.missing(stripe));
-    let member = |position| handle.with(|state| state.geometry.place(stripe, position).member);
-    let done = handle.ops(others.iter().map(|position| (member(position), OpKind::Flush)).collect()).await;
-    for (disk, reason) in persist::failed(handle, done) {
-        persist::fail_member(handle, disk, reason).await;
-    }
-    for (position, kind) in renumber(handle, stripe, lost).await {
-        let place = handle.with(|state| {
-            repair::record(state, stripe, position, kind, Resolution::Reconstructed);
-            state.geometry.place(stripe, position)
-        });
-        persist::blame(handle, place.member, place.row);
-    }
-    true
+    handle.with(|state| present - right - state.membership.missing(stripe))
 }
 
-/// Writes all rows of a stripe anew, with new versions. The rows at `distrusted` prove nothing; returns what is wrong with them.
-async fn renumber(
-    handle: &VolumeHandle,
-    stripe: StripeIndex,
-    distrusted: PositionSet,
-) -> Vec<(StripePosition, CorruptionKind)> {
+struct Renumbered {
+    /// What is wrong with the rows that were not trusted.
+    wrong: Vec<(StripePosition, CorruptionKind)>,
+    /// The rows that were written; none if nothing had to be, or could be.
+    rows: Vec<(StripePosition, Buffer)>,
+}
+
+/// Writes all rows of a stripe anew, with new versions, if one of the rows at `distrusted` may be believed by a later read. They
+/// themselves prove nothing here.
+async fn renumber(handle: &VolumeHandle, stripe: StripeIndex, distrusted: PositionSet) -> Renumbered {
     let mut rows = repair::read_all(handle, stripe).await;
     let geometry = handle.with(|state| state.geometry);
-    let mut wrong = Vec::with_capacity(distrusted.count());
+    let mut renumbered = Renumbered { wrong: Vec::with_capacity(distrusted.count()), rows: Vec::new() };
+    let mut may_be_believed = false;
     for position in distrusted.iter() {
         let no_evidence = RowEvidence::with_status(RowStatus::NotRead);
         let row = std::mem::replace(&mut rows.evidence.rows[position], no_evidence);
-        wrong.push((position, kind_of(row.status, true, &geometry)));
+        renumbered.wrong.push((position, kind_of(row.status, true, &geometry)));
+        // A row that could not be read may be the newer one when it can be read again.
+        may_be_believed |=
+            row.list.is_some() || matches!(row.status, RowStatus::Sound | RowStatus::Unreadable | RowStatus::NotRead);
     }
     let mut reconciliation = reconcile(&rows.evidence);
     let data = handle.with(|state| known_rows(state, &rows, &mut reconciliation));
-    if !(reconciliation.lost | reconciliation.resealed).is_empty() {
-        // Something else is wrong by now: a repair decides.
+    let is_decided = (reconciliation.lost | reconciliation.resealed).is_empty(); // else a repair decides
+    let number = if may_be_believed && is_decided { persist::next_write_number(handle).await } else { 0 };
+    if number == 0 || handle.with(|state| state.membership.is_broken) {
         handle.with(|state| state.io.recycle(data.into_iter().flatten()));
         rows.recycle(handle);
-        return wrong;
+        return renumbered;
     }
-    let number = persist::next_write_number(handle).await;
-    if handle.with(|state| state.membership.is_broken) {
-        handle.with(|state| state.io.recycle(data.into_iter().flatten()));
-        rows.recycle(handle);
-        return Vec::new();
-    }
-    let writes = handle.with(|state| {
+    let (writes, copies) = handle.with(|state| {
         let renewed = |position: StripePosition| {
             let own = rows.evidence.rows[position].entry;
             let kept = if reconciliation.rebuilt.contains(position) { reconciliation.expected[position] } else { own };
@@ -101,12 +132,14 @@ async fn renumber(
             ListEntry { version, ..kept }
         };
         let entries = StripePosition::first(data.len()).map(renewed).collect();
-        changed(state, stripe, data, entries, &rows)
+        let writes = changed(state, stripe, data, entries, &rows);
+        let copies = copies(state, stripe, state.shape().positions().collect(), &writes);
+        (writes, copies)
     });
     let done = handle.ops_twice(writes).await;
     for (disk, reason) in persist::failed(handle, done) {
         persist::fail_member(handle, disk, reason).await;
     }
     rows.recycle(handle);
-    wrong
+    Renumbered { rows: copies, ..renumbered }
 }

@@ -367,6 +367,12 @@ fn a_lost_write_of_a_resync_that_goes_back_loses_nothing_and_blames_nobody_else(
         for &(member, _) in &places[..data] {
             assert_eq!(again.volume.status().members[member].1, 0, "{data}+{parity}: faults of member {member}");
         }
+        assert_eq!(again.volume.status().members[places[data].0].1, 1, "{data}+{parity}: the disk that lost it");
+        assert_eq!(
+            again.kinds(),
+            [(0, data, CorruptionKind::LostWrite, Resolution::Repaired)],
+            "{data}+{parity}: it is there now"
+        );
     }
 }
 
