@@ -35,8 +35,8 @@ pub fn headline(outcome: &TargetOutcome, pool: &PoolOutcome, transient: &str) ->
             wrong += &format!("{} WRONG, {end}; ", blocks(count));
         }
     }
-    if pool.found.right_again > 0 {
-        wrong += &format!("{} WRONG for a while, and right again; ", blocks(pool.found.right_again));
+    if pool.found.transient > 0 {
+        wrong += &format!("{} WRONG ONCE, and right when read again; ", blocks(pool.found.transient));
     }
     wrong += transient;
     let all = format!("all that btrfs has allocated ({allocated} of {}) verified", report.bytes);
@@ -77,7 +77,7 @@ pub fn lines(pool: &PoolOutcome) -> Vec<String> {
 fn line(pool: &PoolOutcome, place: &BadPlace) -> String {
     let end = match place.end {
         BadEnd::Repaired => "repaired",
-        BadEnd::RightAgain => "right when read again",
+        BadEnd::Transient => "right when read again",
         BadEnd::Unrepaired => "not repaired",
         BadEnd::Lost => "LOST",
     };

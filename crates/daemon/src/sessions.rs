@@ -85,8 +85,6 @@ struct SessionReport {
     report: ScrubReport,
     /// How many of the corrections that it counts were only found: by a btrfs that is mounted read-only, for instance.
     unrepaired: u64,
-    /// How many blocks of a btrfs were wrong, and right again before anything was repaired.
-    right_again: u64,
 }
 
 impl SessionReport {
@@ -96,8 +94,7 @@ impl SessionReport {
         let found = feed.map(|findings| findings.all()).unwrap_or_default();
         let is_read_only = feed.is_some_and(|findings| findings.is_read_only());
         let unrepaired = rows_unrepaired(report, pool.as_ref(), is_read_only, found.iter());
-        let right_again = pool.map_or(0, |pool| pool.found.right_again);
-        SessionReport { report: report.clone(), unrepaired: unrepaired.min(report.corrected), right_again }
+        SessionReport { report: report.clone(), unrepaired: unrepaired.min(report.corrected) }
     }
 }
 
@@ -301,7 +298,7 @@ fn pass_report(order: &PassOrder, session: &SessionReport) -> PassReport {
         done: report.bytes_verified.sectors() + report.unreadable_sectors() + report.mismatched_sectors(),
         unreadable: report.unreadable.iter().map(|found| found.range).collect(),
         retries: report.transient_errors,
-        corrected: report.corrected - session.unrepaired + session.right_again,
+        corrected: report.corrected - session.unrepaired,
         mismatched: report.mismatched_sectors() + session.unrepaired,
         bytes_per_second: if seconds > 0.0 { (bytes.0 as f64 / seconds) as u64 } else { 0 },
         service_nanos: match is_measured {

@@ -48,4 +48,5 @@ pub mod subject;
 pub mod sysfs;
 pub mod target;
 pub mod ublk;
+pub mod udev;
 pub mod verify;

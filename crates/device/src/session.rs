@@ -363,10 +363,16 @@ fn load(
     let mut coverage = saved.coverage.onto(grid);
     let is_to_repair = saved.pass.as_ref().is_some_and(|pass| pass.found_only > 0) && subject.may_repair();
     match saved.pass {
-        Some(pass) if !fresh && !is_to_repair => return Ok((coverage, pass)),
+        Some(mut pass) if !fresh && !is_to_repair => {
+            let again = if subject.may_repair_mismatches() { pass.revisit_mismatches() } else { 0 };
+            if again > 0 {
+                let bytes = Bytes(again * SECTOR_BYTES);
+                notes.push(format!("{bytes} that an earlier run of this pass found to disagree are checked again, to repair them"));
+            }
+            return Ok((coverage, pass));
+        }
         Some(_) if !fresh => notes.push(
-            "the pass under way found something wrong while nothing could be repaired: it begins again, to repair it"
-                .into(),
+            "an earlier run of this pass, which could repair nothing, found errors: the pass begins again, to repair them".into(),
         ),
         _ => {}
     }

@@ -42,9 +42,14 @@ pub trait Subject: Send {
         None
     }
 
-    /// Whether what is found wrong, and can be made right, is repaired; otherwise it is only counted.
+    /// Whether what is counted as corrected may be repaired; otherwise it is only found. (A subject that counts none leaves this.)
     fn may_repair(&self) -> bool {
         true
+    }
+
+    /// Whether copies or parities that disagree are made to agree.
+    fn may_repair_mismatches(&self) -> bool {
+        false
     }
 
     /// Opens a verifier for it.

@@ -3,6 +3,7 @@
 use crate::clock;
 use crate::plausible::{is_plausible_wwid, plausible_serial, plausible_wwn};
 use crate::sysfs::{self, DiskNode};
+use crate::udev::UdevNotes;
 use scrubjay_core::units::{Bytes, SECTOR_BYTES};
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -302,12 +303,9 @@ fn name_by_kernel(folder: &Path) -> Option<String> {
 /// SATA disks, and disks behind some bridges, show theirs nowhere else.
 fn name_by_udev(root: &Path, disk: &DiskNode) -> Option<String> {
     let text = fs::read_to_string(root.join(format!("run/udev/data/b{}:{}", disk.major, disk.minor))).ok()?;
-    let value = |key: &str| {
-        let of_line = |line: &str| line.strip_prefix("E:")?.strip_prefix(key)?.strip_prefix('=').map(str::to_owned);
-        text.lines().find_map(of_line).filter(|value| !value.is_empty())
-    };
-    let name = value("ID_SERIAL")?;
-    let is_own = match (value("ID_SERIAL_SHORT"), value("ID_BUS").as_deref()) {
+    let notes = UdevNotes::new(text);
+    let name = notes.get("ID_SERIAL")?;
+    let is_own = match (notes.get("ID_SERIAL_SHORT"), notes.get("ID_BUS").as_deref()) {
         (Some(short), _) => match name.strip_suffix(short.as_str()) {
             // `scsi_id` puts the type of a designator before it: 1 is T10, 2 EUI-64, 3 NAA.
             Some("1") => short.rsplit('_').next().and_then(plausible_serial).is_some(),

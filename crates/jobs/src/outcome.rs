@@ -138,8 +138,8 @@ impl TargetOutcome {
 
     /// How many rows (of a btrfs: blocks) were repaired in this pass, as far as is known: earlier runs count, too.
     pub fn rows_repaired(&self) -> u64 {
-        let unrepaired = self.rows_unrepaired() + self.transient().count() as u64;
-        let repaired = self.ended.report.corrected.saturating_sub(unrepaired);
+        let transient = self.transient().count() as u64 + self.pool.as_ref().map_or(0, |pool| pool.found.transient);
+        let repaired = self.ended.report.corrected.saturating_sub(self.rows_unrepaired() + transient);
         if self.checked.is_some() { 0 } else { repaired.max(self.repaired().count() as u64) }
     }
 
@@ -268,7 +268,7 @@ pub fn rows_unrepaired<'a>(
     found: impl Iterator<Item = &'a Finding>,
 ) -> u64 {
     match pool {
-        Some(pool) if pool.facts.is_read_only => report.found_only,
+        Some(pool) if pool.facts.is_read_only => report.found_only.saturating_sub(pool.found.transient),
         None if is_volume_read_only => report
             .found_only
             .saturating_sub(found.filter(|finding| finding.end == Resolution::Transient).count() as u64),

@@ -273,7 +273,7 @@ pub struct PassReport {
     pub unreadable: Vec<SectorRange>,
     /// Reads of this pass that failed first and succeeded later.
     pub retries: u64,
-    /// For an array: rows or copies that were wrong in this pass, and were repaired from the others.
+    /// For an array: rows or copies that were wrong in this pass, and were repaired from the others, or right when read again.
     pub corrected: u64,
     /// For an array: sectors whose copies or parity disagreed in this pass, and were left as they are.
     pub mismatched: u64,

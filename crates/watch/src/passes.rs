@@ -51,7 +51,7 @@ pub struct PassHistory {
 /// Findings of an array's checker that a disk does not have: its members disagree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ArrayFlaws {
-    /// Rows or copies that were wrong, and were repaired from the others.
+    /// Rows or copies that were wrong, and were repaired from the others, or right when read again.
     pub corrected: u64,
     /// Sectors whose copies or parity disagree, and were left as they are.
     pub mismatched: u64,

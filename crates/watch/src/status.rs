@@ -170,10 +170,6 @@ impl Watch {
         };
         let unreported =
             lights[..3].iter().find(is_unreported).map(|light| format!("{}: {}.", light.name, light.words));
-        let blind = self.blind_words().map(|words| match worst {
-            Some(_) => format!("{words} Besides, {problems}: {first}"),
-            None => words,
-        });
         let sentence = match worst {
             _ if self.clock.is_doubted() => {
                 let date = show_date(&*self.calendar, now);
@@ -181,7 +177,8 @@ impl Watch {
                     "The clock says {date}, which it is not likely to be: nothing is decided until it is set, or stays so."
                 )
             }
-            _ if blind.is_some() => blind.unwrap_or_default(),
+            Some(_) if is_blind => format!("{} Besides, {problems}: {first}", self.blind_words().unwrap_or_default()),
+            None if is_blind => self.blind_words().unwrap_or_default(),
             Some(Urgency::Loss) => format!("{problems}, and data are at risk: {first}"),
             Some(_) => format!("{problems}: {first}"),
             None if lights.iter().all(|light| matches!(light.colour, LightColour::Green | LightColour::None)) => {
@@ -217,7 +214,9 @@ impl Watch {
     /// That nothing is seen of the machine, and since when; `None`: it is seen.
     pub(crate) fn blind_words(&self) -> Option<String> {
         let since = show_time(&*self.calendar, self.blind_since?);
-        Some(format!("Nothing has been seen of this machine since {since}: how it is now is not known."))
+        Some(format!(
+            "The watch has not been able to check the disks of this machine since {since}: how they are now is not known."
+        ))
     }
 
     /// Is an accepted incident among those that this light shows?

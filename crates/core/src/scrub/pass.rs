@@ -18,7 +18,7 @@ pub struct Pass {
     pub transient_errors: u64,
     /// The cause of the first of these failures.
     pub transient_cause: Option<Cause>,
-    /// Rows that a volume found wrong and made good from others (count).
+    /// Rows of a volume, or blocks of a btrfs, that were wrong and whose right content is known (count).
     pub corrected: u64,
     /// Those of them that were only found, because nothing could be repaired then (count).
     pub found_only: u64,
@@ -38,6 +38,18 @@ impl Pass {
     pub fn ended(&self) -> EndedPass {
         let Pass { transient_errors, corrected, .. } = *self;
         EndedPass { transient_errors, corrected }
+    }
+
+    /// Forgets the verdicts on sectors that disagree, so that they are verified again. Returns how many they were.
+    pub fn revisit_mismatches(&mut self) -> u64 {
+        let disagrees = |&(_, (_, cause)): &(&u64, &(u64, Cause))| *cause == Cause::Mismatch;
+        let runs = self.unreadable.iter().filter(disagrees).map(|(&start, &(count, _))| SectorRange::at(start, count));
+        let runs: Vec<SectorRange> = runs.collect();
+        for run in &runs {
+            self.unreadable.remove(&run.start.0);
+            self.done.remove(*run);
+        }
+        runs.iter().map(|run| run.count()).sum()
     }
 
     /// The number of sectors inside `range` that were found unreadable or mismatched.

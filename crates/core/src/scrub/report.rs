@@ -59,7 +59,7 @@ pub struct ScrubReport {
     pub transient_errors: u64,
     /// The cause of the first of these failures.
     pub transient_cause: Option<Cause>,
-    /// Rows of this pass that a volume found wrong and made good from others (count).
+    /// Rows of a volume, or blocks of a btrfs, that were wrong in this pass and whose right content is known (count).
     pub corrected: u64,
     /// Those of them that were only found, because nothing could be repaired then (count).
     pub found_only: u64,

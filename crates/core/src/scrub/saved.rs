@@ -9,7 +9,7 @@
 //! pass 1763720000                     when the pass under way began; 0: there is none
 //! done 0+16384 245760+16384*1023      sectors with a verdict: gap+length, *times when repeated
 //! transient 2 errno:5                 requests that failed at first, and the first cause; left out when there were none
-//! corrected 3                         rows that a volume rebuilt from others; left out when there were none
+//! corrected 3                         rows or blocks that were wrong, their right content known; left out when there were none
 //! found-only 2                        those of them that were not repaired, because nothing could be; left out when there were none
 //! unreadable 70000+1 errno:5          one line per run of sectors, with its cause (`Cause::code`)
 //! ended 2 3                           only without a pass under way: what the last one counted, as `transient` and `corrected`;

@@ -183,6 +183,18 @@ fn unreadable_neighbours_are_one_run_only_if_their_causes_are_alike() {
 }
 
 #[test]
+fn what_disagreed_is_verified_again_and_nothing_else() {
+    let mut pass = Pass::default();
+    pass.done.insert(SectorRange::at(0, 100));
+    pass.add_unreadable(SectorRange::at(8, 8), Cause::Mismatch);
+    pass.add_unreadable(SectorRange::at(40, 1), EIO);
+    assert_eq!((pass.revisit_mismatches(), pass.done.count()), (8, 92));
+    assert_eq!(pass.unreadable, BTreeMap::from([(40, (1, EIO))]));
+    assert_eq!(pass.done.first_gap(SectorRange::at(0, 100)), Some(SectorRange::at(8, 8)));
+    assert_eq!(pass.revisit_mismatches(), 0);
+}
+
+#[test]
 fn an_error_that_goes_away_blames_no_sector() {
     let mut bench = Bench::new(Grid::new(64, 64, 64), OrderKind::SEQUENTIAL, &[]);
     let Some(Op::Verify { id, .. }) = bench.scrub.poll_op(bench.now) else { panic!("an op") };

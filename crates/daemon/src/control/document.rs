@@ -57,14 +57,20 @@ pub fn document(
     }
 }
 
-/// Marks a document as blind, if nothing new is seen or kept: good states become unknown, problems stand.
-pub fn blinded(mut document: WatchDocument, why: &str) -> WatchDocument {
-    document.is_blind = true;
+/// Marks a document as blind, if nothing new is kept: good states become unknown, problems stand.
+pub fn undecided(document: WatchDocument, why: &str) -> WatchDocument {
+    let mut document = blinded(document);
     document.sentence = format!("Not known now: {why}");
     for light in document.lights.iter_mut().filter(|light| light.colour == "green") {
         light.colour = colour_word(LightColour::Grey).to_owned();
         light.words = format!("not known now; was: {}", light.words);
     }
+    document
+}
+
+/// Marks a document as blind, if nothing new is seen: the disks are not known to be well. Its sentence and lights say so already.
+pub fn blinded(mut document: WatchDocument) -> WatchDocument {
+    document.is_blind = true;
     let healths = document.disks.iter_mut().map(|disk| &mut disk.health);
     for word in healths.chain([&mut document.verdict]).filter(|word| matches!(word.as_str(), "ok" | "asleep")) {
         *word = "unknown".to_owned();
@@ -218,11 +224,13 @@ mod tests {
             disks: vec![disk("ok"), disk("asleep"), disk("replace")],
             ..WatchDocument::default()
         };
-        let blind = blinded(seen, "nothing was seen for ten minutes");
+        let blind = undecided(seen.clone(), "the disk is full");
         assert!(blind.is_blind);
+        assert_eq!((blind.verdict.as_str(), &*blind.sentence), ("unknown", "Not known now: the disk is full"));
+        let unseen = blinded(seen);
         assert_eq!(
-            (blind.verdict.as_str(), &*blind.sentence),
-            ("unknown", "Not known now: nothing was seen for ten minutes")
+            (&*unseen.verdict, &*unseen.disks[0].health, &*unseen.sentence),
+            ("unknown", "unknown", "All is well.")
         );
         let lights: Vec<&str> = blind.lights.iter().map(|light| &*light.colour).collect();
         assert_eq!((lights, &*blind.lights[0].words), (vec!["grey", "red"], "not known now; was: all"));

@@ -1,8 +1,9 @@
 //! The identity of a disk: its WWN and serial number, where they are plausible.
 
 use super::root::SystemRoot;
-use scrubjay_device::plausible::{plausible_serial, plausible_wwn};
+use scrubjay_device::plausible::{is_plausible_wwid, plausible_serial, plausible_wwn};
 use scrubjay_device::sysfs::unit_serial;
+use scrubjay_device::udev::UdevNotes;
 use std::path::Path;
 
 /// The names by which a disk identifies itself. Implausible names are left out.
@@ -20,7 +21,7 @@ impl DiskNames {
     /// Reads the kernel's attributes, and udev's records about the drive. `folder` is the disk's in `/sys/block`.
     pub fn read(root: &SystemRoot, folder: &Path) -> DiskNames {
         let attribute = |path: &str| root.text(&folder.join(path));
-        let udev = UdevNotes::of(root, folder);
+        let udev = udev_notes(root, folder);
         let from_udev = |key: &str| udev.get(key);
         // A `t10.` name is the serial number with more words around it.
         let wwid = attribute("wwid").or_else(|| attribute("device/wwid")).filter(|wwid| !wwid.starts_with("t10."));
@@ -29,7 +30,10 @@ impl DiskNames {
         let serial = attribute("serial").or_else(|| attribute("device/serial")).or_else(page);
         let other = attribute("dm/uuid").or_else(|| attribute("md/uuid").map(|uuid| format!("md {uuid}")));
         DiskNames {
-            wwn: wwn.and_then(|text| plausible_wwn(&text)).and_then(|wwn| without_serial(wwn, serial.as_deref())),
+            wwn: wwn
+                .filter(|name| is_plausible_wwid(name))
+                .and_then(|text| plausible_wwn(&text))
+                .and_then(|wwn| without_serial(wwn, serial.as_deref())),
             serial: serial.and_then(|text| plausible_serial(&text)).or_else(|| {
                 let serial = from_udev("ID_SCSI_SERIAL").or_else(|| from_udev("ID_SERIAL_SHORT"));
                 serial.and_then(|text| plausible_serial(&text))
@@ -51,21 +55,10 @@ fn without_serial(wwn: String, serial: Option<&str>) -> Option<String> {
     }
 }
 
-/// Udev's records about a device: lines `E:KEY=VALUE`.
-pub struct UdevNotes(String);
-
-impl UdevNotes {
-    /// The records of the block device with this folder in `/sys`; empty if udev does not run.
-    pub fn of(root: &SystemRoot, folder: &Path) -> UdevNotes {
-        let numbers = root.text(&folder.join("dev"));
-        UdevNotes(numbers.and_then(|dev| root.text(Path::new(&format!("/run/udev/data/b{dev}")))).unwrap_or_default())
-    }
-
-    /// The value of a key.
-    pub fn get(&self, key: &str) -> Option<String> {
-        let value = |line: &str| line.strip_prefix("E:")?.strip_prefix(key)?.strip_prefix('=').map(str::to_owned);
-        self.0.lines().find_map(value).filter(|value| !value.is_empty())
-    }
+/// Udev's records about the block device with this folder in `/sys`; none if udev does not run.
+pub fn udev_notes(root: &SystemRoot, folder: &Path) -> UdevNotes {
+    let numbers = root.text(&folder.join("dev"));
+    UdevNotes::new(numbers.and_then(|dev| root.text(Path::new(&format!("/run/udev/data/b{dev}")))).unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Arrays of md, from `/sys/block/md*/md`.
 
 use super::below::disk_below;
-use super::identity::UdevNotes;
+use super::identity::udev_notes;
 use super::md_shape::MdShape;
 use super::root::{SystemRoot, last_name};
 use scrubjay_watch::facts::{ArrayActivity, ArrayFacts, ArrayMember};
@@ -154,11 +154,11 @@ fn uuid(root: &SystemRoot, folder: &Path, kernel_name: &str) -> Option<String> {
         let line = map.lines().map(words).find(|words| words.first().is_some_and(|name| name == kernel_name))?;
         line.get(2).cloned()
     };
-    let by_udev = || UdevNotes::of(root, folder).get("MD_UUID");
+    let by_udev = || udev_notes(root, folder).get("MD_UUID");
     let by_member = || {
         let devices = root.names(&folder.join("md"));
         devices.iter().filter(|file| file.starts_with("dev-")).find_map(|file| {
-            let notes = UdevNotes::of(root, &folder.join("md").join(file).join("block"));
+            let notes = udev_notes(root, &folder.join("md").join(file).join("block"));
             notes.get("ID_FS_UUID").filter(|_| notes.get("ID_FS_TYPE").as_deref() == Some("linux_raid_member"))
         })
     };

@@ -76,8 +76,11 @@ pub fn note_pass(
 /// Records that the check of the array of this name is over, and its findings.
 pub fn note_check(database: &Connection, now: UnixSeconds, array: &str, report: &PassReport) -> Result<()> {
     let lost = report.unreadable.iter().map(|run| run.count()).fold(0, u64::saturating_add);
-    let counts =
-        [(lost, "sectors lost"), (report.corrected, "rows corrected"), (report.mismatched, "sectors disagree")];
+    let counts = [
+        (lost, "sectors lost"),
+        (report.corrected, "places were wrong, and are right now"),
+        (report.mismatched, "sectors disagree"),
+    ];
     let found: Vec<String> =
         counts.iter().filter(|(count, _)| *count > 0).map(|(count, unit)| format!("{count} {unit}")).collect();
     let words = if found.is_empty() { "its members agree".to_owned() } else { found.join(", ") };

@@ -20,9 +20,9 @@ impl Daemon<'_> {
         troubles.extend(self.survey.warnings.iter().cloned());
         let mut document = document::document(self.watch.status(now), now, self.watch.calendar(), self);
         if self.is_blind() {
-            document = document::blinded(document, "nothing was seen of this machine for ten minutes");
+            document = document::blinded(document);
         } else if self.retry_keep_at.is_some() {
-            document = document::blinded(document, "the history cannot be written, and nothing is decided meanwhile");
+            document = document::undecided(document, "the history cannot be written, and nothing is decided meanwhile");
         }
         for channel in &mut document.channels {
             channel.last = self.deliveries.get(&channel.name).cloned();

@@ -75,7 +75,7 @@ fn silence_words(silence: Duration) -> String {
         seconds if seconds >= HOUR => counted(seconds / HOUR, "hour"),
         _ => "ten minutes".to_owned(),
     };
-    let words = "a disk of it may hang (see `dmesg`), and how its checksums are checked is known from before";
+    let words = "one of its disks may hang (see `dmesg`); its size and its mount point are as last known";
     format!("btrfs has not answered for more than {time}: {words}")
 }
 

@@ -30,7 +30,7 @@ pub struct PoolFound {
     pub unrepaired: u64,
     /// Sectors of blocks that were wrong each time they were checked, and right when their extent was read: btrfs repaired them
     /// when a client read them, or the device gave wrong bytes for a while.
-    pub right_again: u64,
+    pub transient: u64,
     /// Superblocks that are still wrong.
     pub superblocks_wrong: u64,
     /// Blocks that cannot be read and that are not in use.
@@ -84,8 +84,8 @@ pub enum BadKind {
 pub enum BadEnd {
     /// It is right now.
     Repaired,
-    /// It was right when its extent was read, before anything was repaired.
-    RightAgain,
+    /// It was right when it was read again, before anything was repaired.
+    Transient,
     /// It is still wrong, but a copy elsewhere is right.
     Unrepaired,
     /// No copy is right.
@@ -110,7 +110,7 @@ impl BadEnd {
     pub fn name(self) -> &'static str {
         match self {
             BadEnd::Repaired => "repaired",
-            BadEnd::RightAgain => "right again",
+            BadEnd::Transient => "transient",
             BadEnd::Unrepaired => "unrepaired",
             BadEnd::Lost => "lost",
         }

@@ -180,7 +180,7 @@ impl Worker {
         }
         all.dedup();
         let once: Vec<WrongBlock> = wrong.into_iter().filter(|block| !self.is_known(placed, block)).collect();
-        self.note_right_again(placed, &no_longer_wrong(once, &all));
+        self.note_transient(placed, &no_longer_wrong(once, &all));
         if all.is_empty() {
             return Ok(());
         }
@@ -190,10 +190,11 @@ impl Worker {
     }
 
     /// Notes blocks that were wrong, and are right by now although nothing was repaired here.
-    fn note_right_again(&mut self, placed: &PlacedExtent, blocks: &[WrongBlock]) {
+    fn note_transient(&mut self, placed: &PlacedExtent, blocks: &[WrongBlock]) {
         let sectors: u64 = blocks.iter().map(|block| block.bytes.div_ceil(self.setup.sector)).sum();
-        self.setup.findings.note(|found| found.right_again += sectors);
-        for place in places(placed, blocks, &vec![BadEnd::RightAgain; blocks.len()]) {
+        self.unreported_repairs += sectors;
+        self.setup.findings.note(|found| found.transient += sectors);
+        for place in places(placed, blocks, &vec![BadEnd::Transient; blocks.len()]) {
             self.note_place(place, placed);
         }
     }
@@ -239,7 +240,7 @@ impl Worker {
         for (block, end) in wrong.iter().zip(&ends) {
             let at = (device, placed.extent.physical + block.inside);
             match end {
-                BadEnd::Repaired | BadEnd::RightAgain => (),
+                BadEnd::Repaired | BadEnd::Transient => (),
                 BadEnd::Unrepaired => drop(self.unrepaired.insert(at)),
                 BadEnd::Lost => drop(self.lost.insert(at, block.bytes)),
             }

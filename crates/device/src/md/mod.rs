@@ -196,6 +196,10 @@ impl Subject for MdArray {
         Some(HELD_MAX)
     }
 
+    fn may_repair_mismatches(&self) -> bool {
+        self.is_repairing
+    }
+
     fn open_verifier(
         &self,
         kind: verify::VerifierKind,

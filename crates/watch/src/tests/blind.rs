@@ -35,7 +35,7 @@ fn reports(rig: &Rig) -> Vec<&MessageRow> {
 
 /// The words of a message with this date.
 fn since(at: UnixSeconds) -> String {
-    format!("Nothing has been seen of this machine since {}", show_time(&UtcCalendar, at))
+    format!("The watch has not been able to check the disks of this machine since {}", show_time(&UtcCalendar, at))
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn no_report_of_a_blind_watch_says_that_all_is_well() {
     for text in [&report.subject, &report.body] {
         assert!(text.contains(&since(last_seen)) && !text.contains("All is well"), "{text}");
     }
-    assert_eq!(report.body.matches("Nothing has been seen").count(), 1, "{}", report.body);
+    assert_eq!(report.body.matches("has not been able to check").count(), 1, "{}", report.body);
     assert!(report.body.contains("not known now; was: 1 ok"), "{}", report.body);
     rig.feed(WatchEvent::Blind(None));
     assert!(sentence(&rig).starts_with("All is well"), "{}", sentence(&rig));
