@@ -39,7 +39,14 @@ pub fn headline(outcome: &TargetOutcome, pool: &PoolOutcome, transient: &str) ->
         wrong += &format!("{} WRONG ONCE, and right when read again; ", blocks(pool.found.transient));
     }
     wrong += transient;
-    let all = format!("all that btrfs has allocated ({allocated} of {}) verified", report.bytes);
+    if pool.found.unused_unreadable > 0 {
+        let unused = blocks(pool.found.unused_unreadable);
+        wrong += &format!("{unused} UNREADABLE where btrfs stores nothing; ");
+    }
+    let all = match pool.found.chunks_new {
+        0 => format!("all that btrfs has allocated ({allocated} of {}) verified", report.bytes),
+        _ => format!("all that btrfs had allocated when this pass began verified, of {}", report.bytes),
+    };
     match report.state {
         ScrubState::Complete if outcome.kind() == OutcomeKind::Clean => format!("clean: {all}"),
         ScrubState::Complete if lost > 0 => format!("{wrong}all the rest of {allocated} of {} verified", report.bytes),
@@ -58,8 +65,9 @@ pub fn headline(outcome: &TargetOutcome, pool: &PoolOutcome, transient: &str) ->
 }
 
 /// The lines below the first one.
-pub fn lines(pool: &PoolOutcome) -> Vec<String> {
+pub fn lines(outcome: &TargetOutcome, pool: &PoolOutcome) -> Vec<String> {
     let found = &pool.found;
+    let before = pool.lost_before(&outcome.ended.report.unreadable);
     let mut lines: Vec<String> = found.places.iter().take(PLACES_SHOWN).map(|place| line(pool, place)).collect();
     let more = found.places.len().saturating_sub(PLACES_SHOWN) as u64 + found.places_untold;
     if more > 0 {
@@ -69,7 +77,12 @@ pub fn lines(pool: &PoolOutcome) -> Vec<String> {
         lines.push(counts(&found.counts, found.extents_given));
     }
     let has = |end| found.places.iter().any(|place| place.end == end);
-    lines.extend(has(BadEnd::Lost).then(|| ADVICE_LOST.to_owned()));
+    lines.extend(before.iter().take(PLACES_SHOWN).map(|&(device, start, bytes)| {
+        format!("LOST, found by an earlier run: {} at byte {start} of {}", Bytes(bytes), pool.device(device))
+    }));
+    let more = before.len().saturating_sub(PLACES_SHOWN) as u64;
+    lines.extend((more > 0).then(|| format!("... and {} more places of earlier runs", show_count(more))));
+    lines.extend((has(BadEnd::Lost) || !before.is_empty()).then(|| ADVICE_LOST.to_owned()));
     lines.extend(has(BadEnd::Unrepaired).then(|| ADVICE_UNREPAIRED.to_owned()));
     lines
 }

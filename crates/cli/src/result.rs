@@ -10,6 +10,7 @@ use scrubjay_core::stats::DurationHistogram;
 use scrubjay_core::units::{Bytes, Nanos, SectorRange};
 use scrubjay_core::volume::finding::Resolution;
 use scrubjay_device::detector::DetectorKind;
+use scrubjay_device::md::{MdMismatch, MdRepair};
 use scrubjay_jobs::doing::held_up;
 use scrubjay_jobs::outcome::{OutcomeKind, TargetOutcome};
 use scrubjay_jobs::quantity::{show_count, show_time};
@@ -32,6 +33,10 @@ const PLACES_SHOWN: usize = 8;
 const ADVICE: &str = "what they held is lost unless a RAID or a backup has it: restore it from there (the write repairs the \
 sector), and replace the disk if there are more next time";
 
+/// What to do about what md's check left out.
+const ADVICE_SKIPPED: &str = "md does not read that member there, so there is less redundancy: reads get what the others hold. Find it by the \
+     lists (md/dev-*/bad_blocks), and replace it (mdadm --replace)";
+
 /// What to do about lost stripes.
 const ADVICE_LOST: &str = "reading what was lost gives an I/O error: restore it from a backup (the write repairs it)";
 
@@ -44,7 +49,7 @@ const MADE_TO_AGREE: &str =
     "was found to agree (it was being written, or a member could not read it and md rewrote it),";
 
 /// What to do where members do not agree.
-const ADVICE_MISMATCH: &str = "nothing was changed there: compare the files that lie there with a backup before you let md overwrite one side (its \
+const ADVICE_MISMATCH: &str = "compare the files that lie there with a backup before you let md overwrite one side (its \
      `repair` takes the first copy, or the data, for right, also where they are wrong)";
 
 /// Fewer response times than these are not summed up.
@@ -66,12 +71,8 @@ pub fn print(outcomes: &[TargetOutcome], out: &mut impl Write) -> io::Result<()>
             }
             let place = Bytes(found.range.start.byte());
             let sectors = if count == 1 { "sector" } else { "sectors" };
-            writeln!(
-                out,
-                "  unreadable: {} {sectors} from {start} on (at {place}): {}",
-                show_count(count),
-                found.cause
-            )?;
+            let kind = if found.cause == Cause::Skipped { "not compared" } else { "unreadable" };
+            writeln!(out, "  {kind}: {} {sectors} from {start} on (at {place}): {}", show_count(count), found.cause)?;
         }
         if runs.len() > RUNS_SHOWN {
             writeln!(out, "  ... and {} more places (--json lists all)", runs.len() - RUNS_SHOWN)?;
@@ -90,6 +91,7 @@ pub fn print(outcomes: &[TargetOutcome], out: &mut impl Write) -> io::Result<()>
             let mut lost = outcome.found.iter().flatten().filter(|finding| finding.end == Resolution::Lost).peekable();
             let is_undecided = lost.peek().is_some() && lost.all(|finding| finding.chunk.starts_with('P'));
             let advice = match (outcome.found.is_some(), is_undecided) {
+                _ if outcome.checked.is_some() => ADVICE_SKIPPED,
                 (true, true) => ADVICE_UNDECIDED,
                 (true, false) => ADVICE_LOST,
                 (false, _) => ADVICE,
@@ -148,7 +150,7 @@ fn is_disk(outcome: &TargetOutcome) -> bool {
 
 /// Prints what a volume or a btrfs found wrong in this run.
 fn findings(outcome: &TargetOutcome, out: &mut impl Write) -> io::Result<()> {
-    let pool_lines = outcome.pool.iter().flat_map(pool::lines);
+    let pool_lines = outcome.pool.iter().flat_map(|pool| pool::lines(outcome, pool));
     for line in summaries(outcome.found.as_deref().unwrap_or_default()).into_iter().chain(pool_lines) {
         writeln!(out, "  {}", shown(&line))?;
     }
@@ -166,8 +168,11 @@ fn mismatches(outcome: &TargetOutcome, out: &mut impl Write) -> io::Result<()> {
     if places.len() > RUNS_SHOWN {
         writeln!(out, "  ... and {} more places (--json lists all)", places.len() - RUNS_SHOWN)?;
     }
-    if !places.is_empty() {
-        writeln!(out, "  {ADVICE_MISMATCH}")?;
+    let is_untouched = |found: &Option<&MdMismatch>| found.is_none_or(|found| found.repair == MdRepair::NotRun);
+    if places.iter().any(|(_, found)| is_untouched(found)) {
+        let where_else =
+            if places.iter().all(|(_, found)| is_untouched(found)) { "" } else { " (except where it says so)" };
+        writeln!(out, "  nothing was changed there{where_else}: {ADVICE_MISMATCH}")?;
     }
     for found in outcome.agreed().take(RUNS_SHOWN) {
         let (start, count) = (found.range.start, show_count(found.range.count()));
@@ -234,7 +239,14 @@ fn stripes(count: u64) -> String {
     if count == 1 { "one stripe".to_owned() } else { format!("{} stripes", show_count(count)) }
 }
 
+/// The first line: the result, and before it why it is not kept, if it is not.
 fn headline(outcome: &TargetOutcome) -> String {
+    let is_complete = outcome.ended.report.state == ScrubState::Complete;
+    let error = outcome.error().filter(|_| is_complete).map(|error| format!("NOT KEPT: {error}; ")).unwrap_or_default();
+    error + &result(outcome)
+}
+
+fn result(outcome: &TargetOutcome) -> String {
     if let Some(pool) = &outcome.pool {
         return pool::headline(outcome, pool, &transient(outcome));
     }
@@ -270,12 +282,19 @@ fn headline(outcome: &TargetOutcome) -> String {
             format!("{lost} LOST, in part or whole; {wrong}all the rest of {} verified", report.bytes)
         }
         ScrubState::Complete => {
+            let kind = if outcome.checked.is_some() { "NOT COMPARED" } else { "UNREADABLE" };
             let places = report.unreadable.len();
             let places =
                 if places == 1 { "one place".to_owned() } else { format!("{} places", show_count(places as u64)) };
             let count = report.unreadable_sectors();
             let sectors = if count == 1 { "sector" } else { "sectors" };
-            format!("{} UNREADABLE {sectors} in {places}; all the rest of {} verified", show_count(count), report.bytes)
+            let count = show_count(count);
+            let count = if outcome.checked.is_some() {
+                format!("{count} {sectors} {kind}")
+            } else {
+                format!("{count} {kind} {sectors}")
+            };
+            format!("{count} in {places}; {wrong}all the rest of {} verified", report.bytes)
         }
         ScrubState::Running if !outcome.ended.is_saved => {
             format!("NOT DONE: {}; {verified}{}", outcome.error().unwrap_or_default(), found_so_far(outcome))
@@ -291,11 +310,13 @@ fn headline(outcome: &TargetOutcome) -> String {
 
 /// The findings of an array's check, each with a semicolon behind it.
 fn array_findings(outcome: &TargetOutcome) -> String {
-    let (bad, repaired) = (outcome.ended.report.mismatched_sectors(), outcome.sectors_repaired());
+    // Whole blocks are noted where members differ; the places say how much of them.
+    let bad: u64 = outcome.mismatches().iter().map(|(range, _)| range.count()).sum();
+    let repaired = outcome.sectors_repaired();
     let mismatch = (bad > 0).then(|| format!("members DO NOT AGREE in {} sectors; ", show_count(bad)));
     let repaired = (repaired > 0)
         .then(|| format!("{} sectors REPAIRED by md, as a member could not read them; ", show_count(repaired)));
-    let agreed: u64 = outcome.agreed().map(|found| found.counted).sum();
+    let agreed = outcome.overwritten().sectors;
     let agreed = (agreed > 0).then(|| format!("{} sectors MADE TO AGREE by md; ", show_count(agreed)));
     mismatch.into_iter().chain(agreed).chain(repaired).collect()
 }
@@ -308,6 +329,7 @@ fn found_so_far(outcome: &TargetOutcome) -> String {
         count if outcome.found.is_some() => {
             format!(", {} LOST so far", stripes(count / outcome.facts.block.sectors()))
         }
+        count if outcome.checked.is_some() => format!(", {} NOT COMPARED so far", show_count(count)),
         count => format!(", {} UNREADABLE so far", show_count(count)),
     };
     let rows = if rows == 0 { String::new() } else { format!(", rows found wrong so far: {}", show_count(rows)) };

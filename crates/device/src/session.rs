@@ -33,6 +33,9 @@ const UNSYNCED_SAVE_INTERVAL: Nanos = Nanos::from_millis(30);
 const UNSYNCED_SAVE_SHARE: u64 = 100;
 /// Interval of progress reports.
 const PUBLISH_INTERVAL: Nanos = Nanos::from_millis(200);
+/// A pass that goes on is called old if it was begun at least this many days ago.
+const AGE_TOLD_DAYS: u64 = 2;
+const DAY_SECONDS: u64 = 86_400;
 
 /// What a user asks of a scrub, the same for each target of a command.
 #[derive(Clone, Debug)]
@@ -170,6 +173,11 @@ impl ScrubSession {
         let mut notes = Vec::new();
         let grid = Grid::new(subject.sectors(), options.region.sectors(), options.segment.sectors());
         let (coverage, pass) = load(&store, &*subject, grid, options.fresh, &mut notes)?;
+        subject.resume(&pass.tallies);
+        let age_days = clock::today().0.saturating_sub(pass.begun.0) / DAY_SECONDS;
+        if pass.done.count() > 0 && age_days >= AGE_TOLD_DAYS {
+            notes.push(format!("this pass was begun {age_days} days ago: what it read first, it read then"));
+        }
         let verifier = open_verifier(&*subject, options)?;
         let depth = usize::from(verifier.depth);
         // Before the detector is opened: the subject may read its own labels, which is no request of others.
@@ -453,7 +461,11 @@ impl RunRecorder<'_> {
     /// Begins a save. No other save may be under way.
     fn save(&mut self, scrub: &Scrub, method: SaveMethod) {
         let is_complete = scrub.state() == ScrubState::Complete;
-        let pass = (!is_complete).then(|| Pass { found_only: self.found_only(scrub), ..scrub.pass().clone() });
+        let pass = (!is_complete).then(|| Pass {
+            found_only: self.found_only(scrub),
+            tallies: self.subject.tallies(),
+            ..scrub.pass().clone()
+        });
         let ended = scrub.pass().ended();
         let coverage = scrub.coverage().clone();
         let saved = Saved { disk: self.subject.id().key(), at: clock::today(), coverage, pass, ended };

@@ -6,6 +6,7 @@
 use crate::detector;
 use crate::target::TargetIdentity;
 use crate::verify::{self, VerifierError};
+use scrubjay_core::scrub::Tallies;
 use scrubjay_core::scrub::idle::PolicyConfig;
 use scrubjay_core::scrub::tour::OrderKind;
 use scrubjay_core::units::{Bytes, Nanos};
@@ -51,6 +52,14 @@ pub trait Subject: Send {
     fn may_repair_mismatches(&self) -> bool {
         false
     }
+
+    /// What it counts over all runs of a pass; saved with the pass, and given to [`Subject::resume`] in its next run.
+    fn tallies(&self) -> Tallies {
+        Tallies::new()
+    }
+
+    /// Called before a verifier is opened, with what earlier runs of the pass counted: nothing, if there were none.
+    fn resume(&self, _tallies: &Tallies) {}
 
     /// Opens a verifier for it.
     ///

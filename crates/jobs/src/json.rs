@@ -5,7 +5,7 @@ use crate::pool::PoolDocument;
 use scrubjay_core::scrub::ScrubState;
 use scrubjay_core::stats::DurationHistogram;
 use scrubjay_core::units::{Nanos, SectorRange};
-use scrubjay_device::md::MdMismatch;
+use scrubjay_device::md::{MdMismatch, MdRepair};
 use scrubjay_serve::volume::commands::Finding;
 use scrubjay_serve::volume::conditions::VolumeCondition;
 use serde::Serialize;
@@ -45,6 +45,10 @@ struct TargetDocument {
     /// Requests that failed, though all their sectors could be read one by one.
     transient_errors: u64,
     transient_cause: Option<String>,
+    /// Requests of this run that got no answer in time, or one that proves nothing, and were repeated.
+    unanswered: u64,
+    /// Sectors that md's repairs made agree, in this pass.
+    sectors_made_to_agree: u64,
     /// For a volume: rows that were wrong and were repaired, in this pass. For a btrfs: blocks.
     rows_repaired: u64,
     /// For a volume: the rows repaired in this run, as far as the server reported them.
@@ -70,7 +74,7 @@ struct TargetDocument {
     volume_state: Option<VolumeCondition>,
     /// For a btrfs: its own counts, and what was wrong.
     btrfs: Option<PoolDocument>,
-    /// Why the scrub could not be completed.
+    /// Why the scrub could not be completed, or its result could not be kept.
     error: Option<String>,
     notes: Vec<String>,
 }
@@ -92,6 +96,8 @@ struct MismatchDocument {
     member: Option<String>,
     /// What is known of it, in words; null for what an earlier run of this pass found.
     words: Option<String>,
+    /// What md was made to do about it: `not run`, `agree`, `still differ`, `unchecked`; null as above.
+    repair: Option<&'static str>,
 }
 
 /// Sectors of one member that md repaired.
@@ -160,6 +166,12 @@ fn mismatch((range, found): (SectorRange, Option<&MdMismatch>)) -> MismatchDocum
         count: range.count(),
         member: found.and_then(|found| found.member.clone()),
         words: found.map(|found| found.words.clone()),
+        repair: found.map(|found| match found.repair {
+            MdRepair::NotRun => "not run",
+            MdRepair::Agree => "agree",
+            MdRepair::StillDiffer => "still differ",
+            MdRepair::Unchecked => "unchecked",
+        }),
     }
 }
 
@@ -211,6 +223,8 @@ impl TargetDocument {
             bytes_requested: report.bytes_requested.0,
             transient_errors: report.transient_errors,
             transient_cause: report.transient_cause.map(|cause| cause.to_string()),
+            unanswered: report.unanswered,
+            sectors_made_to_agree: outcome.overwritten().sectors,
             rows_repaired: outcome.rows_repaired(),
             repaired: outcome.repaired().cloned().collect(),
             transient: outcome.transient().cloned().collect(),

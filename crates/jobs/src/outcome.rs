@@ -1,12 +1,13 @@
 //! The outcome of one target: the source of JSON, text and alerts.
 
 use crate::pool::PoolOutcome;
+use crate::quantity::show_count;
 use crate::target::TargetLogs;
 use scrubjay_core::scrub::idle::Goal;
 use scrubjay_core::scrub::{ScrubReport, ScrubState};
 use scrubjay_core::units::{Bytes, SECTOR_BYTES, SectorRange};
 use scrubjay_core::volume::finding::Resolution;
-use scrubjay_device::md::{MdFound, MdLog, MdMismatch};
+use scrubjay_device::md::{MdFound, MdLog, MdMismatch, MdRepair, Overwritten};
 use scrubjay_device::session::{SessionEnded, SessionInfo};
 use scrubjay_serve::remote::FindingsFeed;
 use scrubjay_serve::volume::commands::{Finding, Status};
@@ -145,8 +146,7 @@ impl TargetOutcome {
 
     /// For an array: how many sectors md rewrote in this pass because a member could not read them, as far as is known.
     pub fn sectors_repaired(&self) -> u64 {
-        let agreed = self.agreed().map(|found| found.counted).sum();
-        let corrected = self.ended.report.corrected.saturating_sub(agreed);
+        let corrected = self.ended.report.corrected.saturating_sub(self.overwritten().counted);
         self.checked.as_ref().map_or(0, |checked| corrected.max(checked.repaired_sectors()))
     }
 
@@ -156,17 +156,28 @@ impl TargetOutcome {
         errors.filter(move |error| error.member == member).map(|error| error.range)
     }
 
-    /// For an array: where members did not agree in this run, and md made them agree.
+    /// For an array: what md's repairs overwrote in this pass.
+    pub fn overwritten(&self) -> Overwritten {
+        self.checked.as_ref().map(|checked| checked.overwritten).unwrap_or_default()
+    }
+
+    /// For an array: where members did not agree in this run, and md made them agree, as far as was seen.
     pub fn agreed(&self) -> impl Iterator<Item = &MdMismatch> {
+        let still = &self.ended.report.mismatched;
+        let agrees = move |found: &MdMismatch| match found.repair {
+            MdRepair::Agree => true,
+            MdRepair::Unchecked => still.iter().all(|range| range.intersection(found.range).is_empty()),
+            MdRepair::NotRun | MdRepair::StillDiffer => false,
+        };
         let found = self.checked.iter().flat_map(|checked| &checked.mismatches);
-        found.filter(|found| found.is_repaired)
+        found.filter(move |found| agrees(found))
     }
 
     /// For an array: where its members do not agree in this pass, and what is known of it. A place that cannot be
     /// narrowed down is given in whole blocks.
     pub fn mismatches(&self) -> Vec<(SectorRange, Option<&MdMismatch>)> {
         let found = self.checked.iter().flat_map(|checked| &checked.mismatches);
-        let known: Vec<&MdMismatch> = found.filter(|found| !found.is_repaired).collect();
+        let known: Vec<&MdMismatch> = found.filter(|found| found.repair != MdRepair::Agree).collect();
         let block = self.facts.block.sectors();
         let mut places: Vec<(SectorRange, Option<&MdMismatch>)> = Vec::new();
         for whole in &self.ended.report.mismatched {
@@ -193,20 +204,24 @@ impl TargetOutcome {
         self.checked.as_ref()?.stopped.as_deref()
     }
 
-    /// Why the job was not done, if it was not.
+    /// Why the job was not done, or its result could not be kept.
     pub fn error(&self) -> Option<String> {
         let report = &self.ended.report;
-        if let Some(error) = self.pool.as_ref().and_then(|pool| pool.error(report.state)) {
-            return Some(error);
+        let kept = match self.ended.is_saved {
+            true => "what was verified is saved",
+            false => "what was verified COULD NOT BE SAVED",
+        };
+        if let Some(why) = self.pool.as_ref().and_then(|pool| pool.error(report.state)) {
+            return Some(format!("{why}; {kept}"));
         }
         match self.ended.report.state {
             ScrubState::Gone if self.found.is_some() => {
-                Some("the volume is no longer served, or is broken; what was verified is saved".to_owned())
+                Some(format!("the volume is no longer served, or is broken; {kept}"))
             }
             ScrubState::Gone if self.stopped().is_some() => {
-                Some(format!("the array {}; what was checked is saved", self.stopped().unwrap_or_default()))
+                Some(format!("the array {}; {kept}", self.stopped().unwrap_or_default()))
             }
-            ScrubState::Gone => Some("the device is gone; what was verified is saved".to_owned()),
+            ScrubState::Gone => Some(format!("the device is gone; {kept}")),
             ScrubState::Failed(cause) => {
                 let bad = report.unreadable_sectors() + report.mismatched_sectors();
                 let left = report.bytes.0 - report.bytes_verified.0 - bad * SECTOR_BYTES;
@@ -215,6 +230,9 @@ impl TargetOutcome {
             ScrubState::Running if !self.ended.is_saved => {
                 Some("paused, but its progress could not be saved".to_owned())
             }
+            ScrubState::Complete if !self.ended.is_saved => Some(
+                "all was verified, but that could not be saved: the next run reads again what is not saved".to_owned(),
+            ),
             ScrubState::Running | ScrubState::Complete if !self.ended.is_recorded => {
                 Some("the record could not be written".to_owned())
             }
@@ -228,6 +246,13 @@ impl TargetOutcome {
             format!("{} foreground requests went by uncounted: what they lost is not known", self.ended.foreground_lost)
         });
         let troubles = self.ended.troubles.iter().cloned();
+        let unanswered = Some(self.ended.report.unanswered).filter(|&count| count > 0).map(|count| {
+            let requests = if count == 1 { "one request".to_owned() } else { format!("{} requests", show_count(count)) };
+            format!(
+                "{requests} got no answer in time, or one that proves nothing, and had to be repeated: the disk, its cable, \
+                 controller or power; the kernel's log says more"
+            )
+        });
         let pool = self.pool.iter().flat_map(PoolOutcome::notes);
         let cached = self.checked.as_ref().map_or(0, |checked| checked.cached_sectors);
         let cached = (cached > 0).then(|| {
@@ -235,7 +260,14 @@ impl TargetOutcome {
             format!("{bytes} were compared as md still had them in memory, and not read again (as with any check of a RAID-5 or 6)")
         });
         let notes = self.facts.notes.iter().cloned();
-        notes.chain(pool).chain(troubles).chain(lost).chain(cached).chain(self.incomplete_note.clone()).collect()
+        notes
+            .chain(pool)
+            .chain(troubles)
+            .chain(unanswered)
+            .chain(lost)
+            .chain(cached)
+            .chain(self.incomplete_note.clone())
+            .collect()
     }
 
     /// The outcome in one word.
@@ -244,10 +276,11 @@ impl TargetOutcome {
         let is_pool_clean = self.pool.as_ref().is_none_or(PoolOutcome::is_clean);
         let is_read = report.unreadable.is_empty() && report.mismatched.is_empty();
         let is_spotless = is_pool_clean && is_read && report.transient_errors == 0 && report.corrected == 0;
-        let is_spotless = is_spotless && self.checked.as_ref().is_none_or(|found| found.repaired.is_empty());
+        let is_spotless = is_spotless
+            && self.checked.as_ref().is_none_or(|found| found.repaired.is_empty() && found.mismatches.is_empty());
         match report.state {
             ScrubState::Gone | ScrubState::Failed(_) => OutcomeKind::Failed,
-            ScrubState::Running if !self.ended.is_saved => OutcomeKind::Failed,
+            ScrubState::Running | ScrubState::Complete if !self.ended.is_saved => OutcomeKind::Failed,
             ScrubState::Running => OutcomeKind::Paused,
             ScrubState::Complete
                 if is_spotless && self.found.iter().flatten().next().is_none() && self.reduced().is_none() =>

@@ -2,9 +2,9 @@
 
 use crate::quantity::show_time;
 use scrubjay_core::scrub::ScrubState;
-use scrubjay_core::scrub::verdict::Cause;
+use scrubjay_core::scrub::verdict::{Cause, Unreadable};
 use scrubjay_core::units::Nanos;
-use scrubjay_device::btrfs::{BadPlace, PoolFacts, PoolFindings, PoolFound, ScrubCounts};
+use scrubjay_device::btrfs::{BadEnd, BadPlace, PoolFacts, PoolFindings, PoolFound, ScrubCounts};
 use serde::Serialize;
 
 /// A btrfs that is being scrubbed: its facts at the start, and what is found meanwhile.
@@ -78,7 +78,7 @@ impl PoolOutcome {
             ScrubState::Failed(Cause::Errno(ENOMEM)) => "btrfs's own scrub had too little memory: run this again",
             _ => return None,
         };
-        Some(format!("{why}; what was verified is saved"))
+        Some(why.to_owned())
     }
 
     /// What else the user should know.
@@ -89,7 +89,8 @@ impl PoolOutcome {
         }
         if self.found.chunks_new > 0 {
             notes.push(format!(
-                "{} chunks were allocated while it was scrubbed, for new data or by a balance: the next pass reads them",
+                "{} chunks were allocated since this pass began, for new data or by a balance: some were perhaps not read, the next \
+                 pass reads them",
                 self.found.chunks_new
             ));
         }
@@ -107,6 +108,27 @@ impl PoolOutcome {
             ));
         }
         notes
+    }
+
+    /// Where earlier runs of the pass found blocks without a right copy: device, first byte and bytes on it.
+    pub fn lost_before(&self, unreadable: &[Unreadable]) -> Vec<(u64, u64, u64)> {
+        let mut places = Vec::new();
+        for run in unreadable.iter().map(|found| found.range) {
+            let mut address = 0;
+            for &(device, bytes) in &self.facts.sizes {
+                let (start, end) = (run.start.byte().max(address), run.end.byte().min(address + bytes));
+                if start < end {
+                    places.push((device, start - address, end - start));
+                }
+                address += bytes;
+            }
+        }
+        let is_told = |&(device, start, bytes): &(u64, u64, u64)| {
+            let meets = |place: &BadPlace| place.physical < start + bytes && start < place.physical + place.bytes;
+            self.found.places.iter().any(|place| place.device == device && place.end == BadEnd::Lost && meets(place))
+        };
+        places.retain(|place| !is_told(place));
+        places
     }
 
     /// A device's number, and its path if that is known.
@@ -136,7 +158,7 @@ pub struct PoolDocument {
     /// Bytes without a correct copy.
     lost_bytes: u64,
     unused_unreadable_blocks: u64,
-    /// Chunks that were allocated during the run, and may not have been checked.
+    /// Chunks that were allocated since the pass began, and may not have been checked.
     chunks_new: u64,
 }
 
@@ -209,7 +231,7 @@ impl PlaceDocument {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scrubjay_core::units::Bytes;
+    use scrubjay_core::units::{Bytes, SectorRange};
 
     #[test]
     fn known_errnos_of_a_btrfs_scrub_have_their_own_error_messages() {
@@ -217,6 +239,7 @@ mod tests {
             devices: 2,
             missing: vec![2],
             allocated: Bytes::mib(1),
+            sizes: vec![(1, 1 << 30)],
             is_read_only: false,
             paths: vec![(1, "/dev/sda".to_owned())],
         };
@@ -226,6 +249,8 @@ mod tests {
         assert!(error_of(ECANCELED).contains("cancelled") && error_of(EROFS).contains("read-only"));
         assert_eq!((error_of(1), outcome.error(ScrubState::Complete)), (String::new(), None));
         assert!(!outcome.is_clean(), "a device is missing");
+        let unreadable = [Unreadable { range: SectorRange::at(16, 8), cause: Cause::Lost }];
+        assert_eq!(outcome.lost_before(&unreadable), [(1, 8192, 4096)]);
         assert_eq!((outcome.device(1), outcome.device(2)), ("device 1 (/dev/sda)".into(), "device 2".into()));
     }
 }

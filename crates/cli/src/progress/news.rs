@@ -78,7 +78,11 @@ impl News {
             true => Vec::new(),
             false => new
                 .map(|found| {
-                    let kind = if found.cause == Cause::Mismatch { "MISMATCH" } else { "UNREADABLE" };
+                    let kind = match found.cause {
+                        Cause::Mismatch => "MISMATCH",
+                        Cause::Skipped => "NOT COMPARED",
+                        _ => "UNREADABLE",
+                    };
                     format!("{kind} at sector {} ({})", found.range.start, found.cause)
                 })
                 .collect(),

@@ -17,6 +17,8 @@ pub(super) struct Failures {
     attempts: BTreeMap<u64, u32>,
     left_out: RangeSet,
     in_a_row: u32,
+    /// All inconclusive requests (count).
+    unanswered: u64,
     cause: Option<Cause>,
 }
 
@@ -35,6 +37,7 @@ impl Failures {
     /// A request for `range` was inconclusive.
     pub(super) fn on_failed(&mut self, range: SectorRange, cause: Cause) -> FailureStep {
         self.cause = Some(cause);
+        self.unanswered += 1;
         let attempts = self.attempts.entry(range.start.0).or_default();
         *attempts += 1;
         if *attempts < ATTEMPTS_MAX {
@@ -54,6 +57,11 @@ impl Failures {
     pub(super) fn on_answered(&mut self, range: SectorRange) {
         self.attempts.remove(&range.start.0);
         self.in_a_row = 0;
+    }
+
+    /// Requests that were inconclusive (count), whether they were answered later or not.
+    pub(super) fn unanswered(&self) -> u64 {
+        self.unanswered
     }
 
     /// Why some ranges have no verdict, if any were left out.

@@ -28,7 +28,7 @@ pub mod verdict;
 
 pub use forecast::Forecast;
 pub use latency::ForegroundLatency;
-pub use pass::{EndedPass, Pass};
+pub use pass::{EndedPass, Pass, Tallies};
 pub use report::{ScrubActivity, ScrubReport, ScrubState};
 
 use crate::range_set::RangeSet;
@@ -271,6 +271,7 @@ impl Scrub {
             transient_cause: self.pass.transient_cause,
             corrected: self.pass.corrected,
             found_only: self.pass.found_only,
+            unanswered: self.failures.unanswered(),
             bytes_verified_now: Bytes(self.verified * SECTOR_BYTES),
             in_flight_for: self.in_flight.iter().map(|op| now.since(op.issued)).max().unwrap_or_default(),
             elapsed,

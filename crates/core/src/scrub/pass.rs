@@ -22,7 +22,12 @@ pub struct Pass {
     pub corrected: u64,
     /// Those of them that were only found, because nothing could be repaired then (count).
     pub found_only: u64,
+    /// What the subject counts over all runs of a pass, under its own names (see [`Tallies`]); the scrub only keeps it.
+    pub tallies: Tallies,
 }
+
+/// What a subject counts over all runs of a pass, by name: a word of lower-case letters and hyphens.
+pub type Tallies = BTreeMap<String, u64>;
 
 /// What is kept of a complete pass, besides the coverage map; see [`Pass`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -11,6 +11,7 @@
 //! transient 2 errno:5                 requests that failed at first, and the first cause; left out when there were none
 //! corrected 3                         rows or blocks that were wrong, their right content known; left out when there were none
 //! found-only 2                        those of them that were not repaired, because nothing could be; left out when there were none
+//! tally chunks-known 7340032           what the subject counts over all runs of a pass, under its own names, in their order
 //! unreadable 70000+1 errno:5          one line per run of sectors, with its cause (`Cause::code`)
 //! ended 2 3                           only without a pass under way: what the last one counted, as `transient` and `corrected`;
 //!                                     left out when that was nothing
@@ -35,6 +36,8 @@ const MAGIC: &str = "scrubjay scrub state 1";
 const RUNS_MAX: u64 = 4 * Grid::REGIONS_MAX;
 /// Dates of regions are multiples of this, in seconds.
 const DATE_STEP: u64 = 600;
+/// Tallies of a subject, at most.
+const TALLIES_MAX: usize = 16;
 
 /// The state of a scrub that survives a stop.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,6 +110,9 @@ impl Saved {
             }
             if pass.found_only > 0 {
                 writeln!(text, "found-only {}", pass.found_only)?;
+            }
+            for (name, count) in &pass.tallies {
+                writeln!(text, "tally {name} {count}")?;
             }
             for (start, (count, cause)) in &pass.unreadable {
                 writeln!(text, "unreadable {start}+{count} {}", cause.code())?;
@@ -201,6 +207,16 @@ impl<'a> SavedReader<'a> {
         if let Some((_, line)) = self.lines.next_if(|(_, line)| line.starts_with("found-only ")) {
             self.line += 1;
             pass.found_only = self.number(&line["found-only ".len()..])?;
+        }
+        while let Some((_, line)) = self.lines.next_if(|(_, line)| line.starts_with("tally ")) {
+            self.line += 1;
+            let (name, count) = line["tally ".len()..].split_once(' ').ok_or_else(|| self.fail("no count"))?;
+            let is_name = !name.is_empty() && name.bytes().all(|byte| byte == b'-' || byte.is_ascii_lowercase());
+            let is_next = pass.tallies.last_key_value().is_none_or(|(last, _)| last.as_str() < name);
+            if !is_name || !is_next || pass.tallies.len() == TALLIES_MAX {
+                return Err(self.fail("not a tally, or not in its place"));
+            }
+            pass.tallies.insert(name.to_owned(), self.number(count)?);
         }
         while let Some((_, line)) = self.lines.next_if(|(_, line)| line.starts_with("unreadable ")) {
             self.line += 1;
@@ -362,8 +378,9 @@ mod tests {
             let grid = Grid::new(sectors, region, region.div_ceil(3));
             let mut done: RangeSet = runs.iter().map(|&(s, n)| SectorRange::at(s, n).intersection(grid.disk())).collect();
             let sense = |block| Cause::Sense(Sense { key: 3, asc: 17, ascq: 0, block });
+            let tallies = (0..corrected).map(|at| (["agreed", "chunks-known"][at as usize].to_owned(), at + sectors)).collect();
             let causes = [Cause::Errno(61), Cause::NvmeStatus(0x281), sense(None), sense(Some(77)), Cause::Lost];
-            let mut pass = Pass { begun: UnixSeconds(5), corrected, found_only, ..Pass::default() };
+            let mut pass = Pass { begun: UnixSeconds(5), corrected, found_only, tallies, ..Pass::default() };
             if sectors % 2 == 0 {
                 (pass.transient_errors, pass.transient_cause) = (sectors, Some(Cause::Errno(5)));
             }
@@ -397,7 +414,7 @@ mod tests {
         #[test]
         fn nonsense_with_a_right_checksum_does_not_panic(
             lines in prop::collection::vec(
-                "(sectors|region|saved|pass|done|corrected|found-only|ended|regions|unreadable)( [0-9+*]{0,12}){0,5}", 0..10,
+                "(sectors|region|saved|pass|done|corrected|found-only|tally|ended|regions|unreadable)( [a-c0-9+*-]{0,12}){0,5}", 0..10,
             ),
         ) {
             let body = format!("{MAGIC}\ndisk x\nsectors 100\nregion 10 5\n{}\n", lines.join("\n"));

@@ -38,6 +38,8 @@ pub enum Cause {
     Lost,
     /// The members of an md array could be read but do not agree: copies differ, or a parity does not fit the data.
     Mismatch,
+    /// A check of an md array left it out, because a list of bad blocks of a member has it: the others may still hold it.
+    Skipped,
 }
 
 /// The three numbers of SCSI sense data that name an error (SPC-5, 4.4), and the block it names.
@@ -69,6 +71,8 @@ const ENOMEDIUM: i32 = 123;
 const LOST: &str = "lost";
 /// The word for [`Cause::Mismatch`].
 const MISMATCH: &str = "mismatch";
+/// The word for [`Cause::Skipped`].
+const SKIPPED: &str = "skipped";
 
 impl VerifyOutcome {
     /// The verdict on an errno of a read. EIO, ENODATA and EILSEQ mean the same: the data cannot be read.
@@ -102,8 +106,8 @@ impl Cause {
     }
 }
 
-/// Conversion to and from one word: `errno:5`, `nvme:281`, `sense:3/11/0`, `sense:3/11/0@2048`, `lost`, `mismatch`. It
-/// is for files; the `Display` text is for people.
+/// Conversion to and from one word: `errno:5`, `nvme:281`, `sense:3/11/0`, `sense:3/11/0@2048`, `lost`, `mismatch`,
+/// `skipped`. It is for files; the `Display` text is for people.
 impl Cause {
     /// This cause as one word, which [`Cause::of_code`] reads.
     pub fn code(self) -> String {
@@ -112,6 +116,7 @@ impl Cause {
             Cause::NvmeStatus(status) => format!("nvme:{status:x}"),
             Cause::Lost => LOST.to_owned(),
             Cause::Mismatch => MISMATCH.to_owned(),
+            Cause::Skipped => SKIPPED.to_owned(),
             Cause::Sense(Sense { key, asc, ascq, block }) => {
                 let place = block.map_or(String::new(), |block| format!("@{block}"));
                 format!("sense:{key:x}/{asc:x}/{ascq:x}{place}")
@@ -121,11 +126,11 @@ impl Cause {
 
     /// The cause that a word of [`Cause::code`] stands for; `None` if it stands for none.
     pub fn of_code(word: &str) -> Option<Cause> {
-        if word == LOST {
-            return Some(Cause::Lost);
-        }
-        if word == MISMATCH {
-            return Some(Cause::Mismatch);
+        match word {
+            LOST => return Some(Cause::Lost),
+            MISMATCH => return Some(Cause::Mismatch),
+            SKIPPED => return Some(Cause::Skipped),
+            _ => (),
         }
         let (kind, rest) = word.split_once(':')?;
         match kind {
@@ -156,6 +161,7 @@ impl fmt::Display for Cause {
             Cause::NvmeStatus(status) => write!(f, "NVMe status {status:#05x}"),
             Cause::Lost => f.write_str("lost: what lay there cannot be proven"),
             Cause::Mismatch => f.write_str("copies or parities do not agree"),
+            Cause::Skipped => f.write_str("in a member's list of bad blocks"),
         }
     }
 }
@@ -211,6 +217,7 @@ mod tests {
         assert_eq!(Cause::of_code(&Cause::Lost.code()), Some(Cause::Lost));
         assert_eq!((Cause::of_code("lost:"), Cause::of_code("los")), (None, None));
         assert_eq!(Cause::of_code(&Cause::Mismatch.code()), Some(Cause::Mismatch));
+        assert_eq!(Cause::of_code(&Cause::Skipped.code()), Some(Cause::Skipped));
     }
 
     #[test]

@@ -1,11 +1,15 @@
 //! The findings of a btrfs scrub: counts as btrfs counts, and the places, with the files that they belong to.
 
 use super::ioctl::ScrubCounts;
+use scrubjay_core::scrub::Tallies;
 use scrubjay_core::units::Nanos;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Places that are kept, at most; further ones are counted.
 const PLACES_MAX: usize = 1000;
+/// Tallies of a pass: [`PoolFound::chunks_known`] and [`PoolFound::unused_unreadable`].
+const CHUNKS_KNOWN: &str = "chunks-known";
+const UNUSED_UNREADABLE: &str = "unused-unreadable";
 
 /// Collects findings. A clone is a handle on the same.
 #[derive(Clone, Debug, Default)]
@@ -33,11 +37,15 @@ pub struct PoolFound {
     pub transient: u64,
     /// Superblocks that are still wrong.
     pub superblocks_wrong: u64,
-    /// Blocks that cannot be read and that are not in use.
+    /// Blocks that cannot be read and that are not in use, in all runs of the pass.
     pub unused_unreadable: u64,
+    /// How many of these earlier runs found.
+    pub(super) unused_before: u64,
     /// Time in which btrfs's own scrub read chunks with parities, so that the foreground could not be seen.
     pub unwatched: Nanos,
-    /// Chunks that were allocated since the file system was opened, and may not have been verified.
+    /// Chunks from this logical address on were allocated since the pass began; `None`: not known yet.
+    pub chunks_known: Option<u64>,
+    /// Chunks that were allocated since the pass began, and may not have been verified.
     pub chunks_new: u64,
     /// Whether another scrub of the file system was waited for.
     pub has_waited: bool,
@@ -123,6 +131,23 @@ impl PoolFindings {
         self.lock().clone()
     }
 
+    /// What is kept for the next run of the pass.
+    pub(super) fn tallies(&self) -> Tallies {
+        let found = self.lock();
+        let unused = Some(found.unused_unreadable).filter(|&count| count > 0);
+        let all = [(CHUNKS_KNOWN, found.chunks_known), (UNUSED_UNREADABLE, unused)];
+        all.into_iter().filter_map(|(name, count)| Some((name.to_owned(), count?))).collect()
+    }
+
+    /// Takes what earlier runs of the pass kept.
+    pub(super) fn resume(&self, tallies: &Tallies) {
+        let unused = tallies.get(UNUSED_UNREADABLE).copied().unwrap_or(0);
+        let chunks_known = tallies.get(CHUNKS_KNOWN).copied();
+        self.note(|found| {
+            (found.unused_unreadable, found.unused_before, found.chunks_known) = (unused, unused, chunks_known);
+        });
+    }
+
     /// Applies a change.
     pub(super) fn note(&self, change: impl FnOnce(&mut PoolFound)) {
         change(&mut self.lock());
@@ -148,7 +173,7 @@ impl PoolFound {
 
     /// Whether nothing was found.
     pub fn is_clean(&self) -> bool {
-        self.places.is_empty() && self.places_untold == 0 && self.superblocks_wrong == 0
+        self.places.is_empty() && self.places_untold == 0 && self.superblocks_wrong == 0 && self.unused_unreadable == 0
     }
 }
 
@@ -176,5 +201,18 @@ mod tests {
         let found = findings.all();
         assert_eq!((found.places.len(), found.places_untold), (PLACES_MAX, 3));
         assert_eq!((found.lost_bytes, found.is_clean()), (4096 * (PLACES_MAX as u64 + 3), false));
+    }
+
+    #[test]
+    fn a_pass_that_goes_on_knows_its_first_chunks_and_all_unreadable_blocks() {
+        let first = PoolFindings::default();
+        assert_eq!(first.tallies(), Tallies::new());
+        first.resume(&Tallies::new());
+        first.note(|found| (found.chunks_known, found.unused_unreadable) = (Some(7 << 30), 3));
+        let next = PoolFindings::default();
+        next.resume(&first.tallies());
+        let found = next.all();
+        assert_eq!((found.chunks_known, found.unused_unreadable, found.unused_before), (Some(7 << 30), 3, 3));
+        assert!(!found.is_clean(), "a disk with unreadable blocks is not sound, whatever lies there");
     }
 }

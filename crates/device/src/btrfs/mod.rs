@@ -39,6 +39,7 @@ use judge::TreeRules;
 use members::{OpenedMembers, PoolMember};
 use mounts::MountEntry;
 use names::FileNames;
+use scrubjay_core::scrub::Tallies;
 use scrubjay_core::scrub::idle::PolicyConfig;
 use scrubjay_core::units::Bytes;
 use space::AddressSpace;
@@ -295,6 +296,7 @@ impl BtrfsPool {
             devices: self.members.len() + self.missing.len(),
             missing: self.missing.clone(),
             allocated: Bytes(self.allocated),
+            sizes: self.space.devices().to_vec(),
             is_read_only: self.is_read_only,
             paths: self.members.iter().map(|member| (member.number, shown_path(&member.target.path))).collect(),
         }
@@ -363,6 +365,8 @@ pub struct PoolFacts {
     pub allocated: Bytes,
     /// Whether nothing is repaired.
     pub is_read_only: bool,
+    /// Number and size in bytes of each device that is present: the scrub's addresses are those of the devices in this order.
+    pub sizes: Vec<(u64, u64)>,
     /// Number and path, escaped for display, of each device that is present.
     pub paths: Vec<(u64, String)>,
 }
@@ -479,6 +483,14 @@ impl Subject for BtrfsPool {
 
     fn may_repair(&self) -> bool {
         !self.is_read_only
+    }
+
+    fn tallies(&self) -> Tallies {
+        self.findings.tallies()
+    }
+
+    fn resume(&self, tallies: &Tallies) {
+        self.findings.resume(tallies);
     }
 
     fn notes(&self) -> Vec<String> {

@@ -75,8 +75,6 @@ pub(super) struct Worker {
     /// Repaired sectors, to be reported with the next range that is not lost.
     unreported_repairs: u64,
     others_checked: Option<Nanos>,
-    /// Chunks from this logical address on were allocated since the worker was made.
-    chunks_known: Option<u64>,
 }
 
 /// Why a range has no outcome.
@@ -84,10 +82,10 @@ type Unanswered = io::Error;
 
 impl Worker {
     pub fn new(setup: WorkerSetup) -> Worker {
-        let chunks_known = setup.inspector.chunks_from(0).ok().map(|(_, next)| next);
+        let next = setup.inspector.chunks_from(0).ok().map(|(_, next)| next);
+        setup.findings.note(|found| found.chunks_known = found.chunks_known.or(next));
         Worker {
             setup,
-            chunks_known,
             lost: BTreeMap::new(),
             unrepaired: BTreeSet::new(),
             answered: BTreeSet::new(),
@@ -125,7 +123,8 @@ impl Worker {
 
     /// Called when nothing more is to be verified: notes how many chunks were allocated meanwhile.
     pub fn end(&self) {
-        let new = self.chunks_known.and_then(|known| self.setup.inspector.chunks_from(known).ok());
+        let known = self.setup.findings.all().chunks_known;
+        let new = known.and_then(|known| self.setup.inspector.chunks_from(known).ok());
         self.setup.findings.note(|found| found.chunks_new = new.map_or(0, |(count, _)| count));
     }
 
@@ -329,6 +328,7 @@ impl Worker {
         self.unreported_repairs += counts.super_errors;
         self.setup.findings.note(|found| {
             found.superblocks_wrong += left.super_errors;
+            found.unrepaired += left.super_errors;
             found.add(BadPlace {
                 device,
                 physical: SUPERBLOCK.start,
@@ -399,7 +399,7 @@ impl Worker {
     fn note_unused(&mut self) {
         let count = self.setup.inspector.unused_unreadable.len() as u64;
         if count > 0 {
-            self.setup.findings.note(|found| found.unused_unreadable = count);
+            self.setup.findings.note(|found| found.unused_unreadable = found.unused_before + count);
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::geometry::MdGeometry;
 use super::judge::{self, JudgedPlace, MemberFiles};
 use super::kernel_log::LoggedError;
+use scrubjay_core::scrub::Tallies;
 use scrubjay_core::units::SectorRange;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,20 +12,43 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 const RECALLED_MAX: usize = 1000;
 /// Mismatches, and read errors, that are kept, at most.
 const KEPT_MAX: usize = 10_000;
+/// Tallies of a pass: [`MdFound::overwritten`].
+const OVERWRITTEN: &str = "overwritten";
+const OVERWRITTEN_COUNTED: &str = "overwritten-counted";
 
 /// A place where an array's members do not agree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MdMismatch {
     /// Where, in md's positions: sectors of each member's data, or of the array for RAID-10.
     pub range: SectorRange,
-    /// Sectors by which `mismatch_cnt` rose: for a mirror it counts whole requests, for parities pages.
-    pub counted: u64,
     /// The kernel's name of the member that alone explains it, if there is one.
     pub member: Option<String>,
     /// The explanation, for people.
     pub words: String,
-    /// Whether md was made to repair it, and the members agree now.
-    pub is_repaired: bool,
+    /// What md was made to do about it.
+    pub repair: MdRepair,
+}
+
+/// What md was made to do where members do not agree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MdRepair {
+    /// Nothing: what lay there lies there still.
+    NotRun,
+    /// Its repair, which overwrites one side; they agree now.
+    Agree,
+    /// Its repair, which may have overwritten one side; a check after it still found a difference.
+    StillDiffer,
+    /// Its repair, which may have overwritten one side; whether they agree could not be found out then.
+    Unchecked,
+}
+
+/// What md's repairs overwrote.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Overwritten {
+    /// Sectors in which members differed, and agree now.
+    pub sectors: u64,
+    /// Sectors by which `mismatch_cnt` rose there: for a mirror it counts whole requests, for parities pages.
+    pub counted: u64,
 }
 
 /// All findings of a check in this run.
@@ -39,6 +63,8 @@ pub struct MdFound {
     pub errors: BTreeSet<LoggedError>,
     /// Sectors that were compared in md's stripe cache and not read from the members.
     pub cached_sectors: u64,
+    /// What md's repairs overwrote, in all runs of the pass.
+    pub overwritten: Overwritten,
     /// Why the check ended early, in words that continue the array's name.
     pub stopped: Option<String>,
 }
@@ -77,7 +103,7 @@ impl MdLog {
         let files = MemberFiles::open(&self.geometry);
         for block in unknown {
             for JudgedPlace { range, member, words, .. } in judge::explain(&self.geometry, &files, block) {
-                self.note_mismatch(MdMismatch { range, counted: range.count(), member, words, is_repaired: false });
+                self.note_mismatch(MdMismatch { range, member, words, repair: MdRepair::NotRun });
             }
         }
     }
@@ -91,13 +117,13 @@ impl MdLog {
     pub(super) fn note_mismatch(&self, mut mismatch: MdMismatch) {
         let mut found = self.lock();
         found.mismatches.retain(|known| {
-            let has_same_explanation = (&known.member, &known.words, known.is_repaired)
-                == (&mismatch.member, &mismatch.words, mismatch.is_repaired);
+            let has_same_explanation =
+                (&known.member, &known.words, known.repair) == (&mismatch.member, &mismatch.words, mismatch.repair);
             let is_adjacent = known.range.end == mismatch.range.start || known.range.start == mismatch.range.end;
             if has_same_explanation && is_adjacent && known.member.is_none() {
                 let (start, end) =
                     (known.range.start.min(mismatch.range.start), known.range.end.max(mismatch.range.end));
-                (mismatch.range, mismatch.counted) = (SectorRange { start, end }, mismatch.counted + known.counted);
+                mismatch.range = SectorRange { start, end };
                 return false;
             }
             known.range.intersection(mismatch.range).is_empty()
@@ -105,6 +131,26 @@ impl MdLog {
         if found.mismatches.len() < KEPT_MAX {
             found.mismatches.push(mismatch);
         }
+    }
+
+    /// Notes that md's repair made members agree.
+    pub(super) fn note_overwritten(&self, more: Overwritten) {
+        let known = &mut self.lock().overwritten;
+        known.sectors += more.sectors;
+        known.counted += more.counted;
+    }
+
+    /// What is kept for the next run of the pass.
+    pub(super) fn tallies(&self) -> Tallies {
+        let Overwritten { sectors, counted } = self.lock().overwritten;
+        let all = [(OVERWRITTEN, sectors), (OVERWRITTEN_COUNTED, counted)];
+        all.into_iter().filter(|(_, count)| *count > 0).map(|(name, count)| (name.to_owned(), count)).collect()
+    }
+
+    /// Takes what earlier runs of the pass kept.
+    pub(super) fn resume(&self, tallies: &Tallies) {
+        let kept = |name| tallies.get(name).copied().unwrap_or(0);
+        self.lock().overwritten = Overwritten { sectors: kept(OVERWRITTEN), counted: kept(OVERWRITTEN_COUNTED) };
     }
 
     pub(super) fn note_repaired(&self, member: &str, sectors: u64) {

@@ -29,7 +29,7 @@ mod verifier;
 pub use geometry::{MdGeometry, MdLevel, MdMember, MdRefusal};
 pub use kernel_log::LoggedError;
 pub use knobs::{MdFolder, MdKnobs};
-pub use log::{MdFound, MdLog, MdMismatch};
+pub use log::{MdFound, MdLog, MdMismatch, MdRepair, Overwritten};
 pub use undo::put_back_all;
 
 use crate::detector::{self, Detector, OwnTraffic, RequestSources};
@@ -41,6 +41,7 @@ use guard::MdGuard;
 use judge::MemberFiles;
 use kernel_log::KernelLog;
 use rustix::fs::Access;
+use scrubjay_core::scrub::Tallies;
 use scrubjay_core::scrub::idle::PolicyConfig;
 use scrubjay_core::scrub::machine::Event;
 use scrubjay_core::scrub::tour::OrderKind;
@@ -198,6 +199,14 @@ impl Subject for MdArray {
 
     fn may_repair_mismatches(&self) -> bool {
         self.is_repairing
+    }
+
+    fn tallies(&self) -> Tallies {
+        self.log.tallies()
+    }
+
+    fn resume(&self, tallies: &Tallies) {
+        self.log.resume(tallies);
     }
 
     fn open_verifier(

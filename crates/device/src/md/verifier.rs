@@ -1,10 +1,10 @@
 //! The verifier of an md array: a range is one step of md's own check.
 
-use super::geometry::{self, MdGeometry, MdLevel, MdMember, PAGE_SECTORS};
+use super::geometry::{self, MdGeometry, MdLevel, MdMember, MdRefusal, PAGE_SECTORS};
 use super::judge::{self, JudgedPlace, MemberFiles};
 use super::kernel_log::KernelLog;
 use super::knobs::{MdKnobs, SyncAction};
-use super::log::{MdLog, MdMismatch};
+use super::log::{MdLog, MdMismatch, MdRepair, Overwritten};
 use super::stepper::{MdStepper, StepDone, StepObstacle};
 use crate::clock;
 use crate::verify::{Verifier, VerifyCompletion};
@@ -186,12 +186,20 @@ impl MdVerifier {
         let repaired = self.note_repaired(&work.before, &after);
         self.log.note_errors(self.kernel_log.drain());
         let positions = self.positions(work.range);
+        let skipping = result.as_ref().ok().and_then(|_| self.has_bad_blocks(positions));
         match result {
             // Some of it was skipped, so not all was compared.
             Ok(done) if !self.is_read(positions, work, &after, done.is_seen) && done.mismatches == 0 => {
                 VerifyOutcome::Inconclusive(Cause::Errno(EIO))
             }
-            Ok(_) if self.has_bad_blocks(positions) => VerifyOutcome::Unreadable(Cause::Errno(EIO)),
+            Ok(_) if skipping.is_some() => match self.geometry.level {
+                // Where they lie in the array is not computed, so what was compared is not known.
+                MdLevel::Raid10 => {
+                    let refusal = MdRefusal::BadBlocks(skipping.unwrap_or_default());
+                    self.stopped(StepObstacle::NotOwn(refusal.to_string()))
+                }
+                _ => VerifyOutcome::Unreadable(Cause::Skipped),
+            },
             Ok(StepDone { mismatches: 0, .. }) if repaired > 0 => {
                 VerifyOutcome::Corrected(u32::try_from(repaired).unwrap_or(u32::MAX))
             }
@@ -213,33 +221,45 @@ impl MdVerifier {
         let explained = judge::explain(&self.geometry, &self.files, range);
         // The rest behind the last whole block was not compared here.
         let is_whole = self.positions(range) == range;
-        let is_repaired = match self.is_repairing && is_whole && explained.iter().all(|place| place.is_repairable) {
-            // A block that cannot be judged is not written to.
-            true if !explained.is_empty() => match self.repair(range) {
-                Ok(is_repaired) => is_repaired,
-                Err(obstacle) => return self.stopped(obstacle),
-            },
-            _ => false,
+        let is_repairable = self.is_repairing && is_whole && explained.iter().all(|place| place.is_repairable);
+        // A block that cannot be judged is not written to.
+        let (repair, obstacle) = match is_repairable && !explained.is_empty() {
+            true => self.repair(range),
+            false => (MdRepair::NotRun, None),
         };
-        let tail = match (self.is_repairing, is_repaired) {
-            (false, _) => "",
-            (true, true) => "; md has made them agree",
-            (true, false) if explained.is_empty() => {
+        let tail = match repair {
+            MdRepair::Agree => "; md has made them agree",
+            MdRepair::StillDiffer => {
+                "; md's repair ran there, and may have overwritten one side, but they still differ: it is being written, or a \
+                 member does not keep what it is given"
+            }
+            MdRepair::Unchecked => {
+                "; md's repair ran there, and may have overwritten one side; what came of it was not seen"
+            }
+            MdRepair::NotRun if !self.is_repairing => "",
+            MdRepair::NotRun if explained.is_empty() => {
                 "; left as it is: its members could not be compared here, or agreed when they were"
             }
-            (true, false) => "; left as it is: md's repair would not make it right",
+            MdRepair::NotRun => "; left as it is: md's repair would not make it right",
         };
-        if explained.is_empty() {
+        let differing = explained.iter().map(|place| place.range.count()).sum();
+        if explained.is_empty() && obstacle.is_none() {
             let words = format!("{}{tail}", judge::words_of_level(self.geometry.level));
-            self.log.note_mismatch(MdMismatch { range, counted, member: None, words, is_repaired });
+            self.log.note_mismatch(MdMismatch { range, member: None, words, repair });
         }
-        for JudgedPlace { range, member, words, .. } in explained {
-            let words = format!("{words}{tail}");
-            self.log.note_mismatch(MdMismatch { range, counted: range.count(), member, words, is_repaired });
+        if repair != MdRepair::NotRun || obstacle.is_none() {
+            for JudgedPlace { range, member, words, .. } in explained {
+                let words = format!("{words}{tail}");
+                self.log.note_mismatch(MdMismatch { range, member, words, repair });
+            }
         }
-        match is_repaired {
-            true => VerifyOutcome::Corrected(u32::try_from(counted).unwrap_or(u32::MAX)),
-            false => VerifyOutcome::Unreadable(Cause::Mismatch),
+        match (obstacle, repair) {
+            (Some(obstacle), _) => self.stopped(obstacle),
+            (None, MdRepair::Agree) => {
+                self.log.note_overwritten(Overwritten { sectors: differing, counted });
+                VerifyOutcome::Corrected(u32::try_from(counted).unwrap_or(u32::MAX))
+            }
+            (None, _) => VerifyOutcome::Unreadable(Cause::Mismatch),
         }
     }
 
@@ -249,20 +269,21 @@ impl MdVerifier {
         geometry::members(&*stepper.knobs)
     }
 
-    /// Has md repair a block and check it again. Returns whether its members agree now.
-    fn repair(&self, range: SectorRange) -> Result<bool, StepObstacle> {
+    /// Has md repair a block and check it again. Returns what was done, and what came in between, if anything did.
+    fn repair(&self, range: SectorRange) -> (MdRepair, Option<StepObstacle>) {
         let mut stepper = lock(&self.stepper);
-        let mut run = |action| {
-            stepper.begin(self.positions(range), action)?;
-            loop {
-                match stepper.poll() {
-                    Some(done) => return done,
-                    None => stepper.knobs.wait(REPAIR_WAIT_MAX),
-                }
-            }
-        };
-        run(SyncAction::Repair)?;
-        Ok(run(SyncAction::Check)?.mismatches == 0)
+        if let Err(obstacle) = stepper.begin(self.positions(range), SyncAction::Repair) {
+            return (MdRepair::NotRun, Some(obstacle));
+        }
+        let ended = finish(&mut stepper).and_then(|_| {
+            stepper.begin(self.positions(range), SyncAction::Check)?;
+            finish(&mut stepper)
+        });
+        match ended {
+            Ok(StepDone { mismatches: 0, .. }) => (MdRepair::Agree, None),
+            Ok(_) => (MdRepair::StillDiffer, None),
+            Err(obstacle) => (MdRepair::Unchecked, Some(obstacle)),
+        }
     }
 
     fn stopped(&self, obstacle: StepObstacle) -> VerifyOutcome {
@@ -283,20 +304,21 @@ impl MdVerifier {
         }
     }
 
-    /// Whether a member's list of bad blocks, which md skips, overlaps the range. For a RAID-10 their place in the array is not
+    /// A member whose list of bad blocks, which md skips, overlaps the range. For a RAID-10 their place in the array is not
     /// computed: any bad block counts.
-    fn has_bad_blocks(&self, positions: SectorRange) -> bool {
+    fn has_bad_blocks(&self, positions: SectorRange) -> Option<String> {
         let stepper = lock(&self.stepper);
-        self.geometry.members.iter().any(|member| {
+        let is_mapped = self.geometry.level != MdLevel::Raid10;
+        let has_any = |member: &&MdMember| {
             let list = stepper.knobs.read(&format!("dev-{}/bad_blocks", member.name)).unwrap_or_default();
             let mut runs = list.lines().filter_map(|line| {
                 let (start, count) = line.trim().split_once(' ')?;
                 let start = start.parse::<u64>().ok()?.saturating_sub(member.data_start);
                 Some(SectorRange::at(start, count.parse().ok()?))
             });
-            let is_mapped = self.geometry.level != MdLevel::Raid10;
             runs.any(|run| !is_mapped || !run.intersection(positions).is_empty())
-        })
+        };
+        self.geometry.members.iter().find(has_any).map(|member| member.name.clone())
     }
 }
 
@@ -360,6 +382,16 @@ fn written_while_idle(knobs: &dyn MdKnobs) -> Option<u64> {
 /// A number of a line of counters: Documentation/block/stat.rst.
 fn stat_number(stat: &str, index: usize) -> Option<u64> {
     stat.split_whitespace().nth(index)?.parse().ok()
+}
+
+/// Waits for the end of a step.
+fn finish(stepper: &mut MdStepper) -> Result<StepDone, StepObstacle> {
+    loop {
+        match stepper.poll() {
+            Some(done) => return done,
+            None => stepper.knobs.wait(REPAIR_WAIT_MAX),
+        }
+    }
 }
 
 fn lock(stepper: &Mutex<MdStepper>) -> MutexGuard<'_, MdStepper> {

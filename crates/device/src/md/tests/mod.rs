@@ -7,7 +7,7 @@ use super::guard::MdGuard;
 use super::judge::MemberFiles;
 use super::kernel_log::KernelLog;
 use super::knobs::{MdKnobs, SyncAction};
-use super::log::MdLog;
+use super::log::{MdLog, MdRepair};
 use super::stepper::{MdStepper, StepObstacle};
 use super::undo::put_back_with;
 use super::verifier::MdVerifier;
@@ -110,8 +110,7 @@ fn ranges_in_any_order_are_all_checked_and_mismatches_are_found_in_their_ranges(
     let mismatch = VerifyOutcome::Unreadable(Cause::Mismatch);
     assert_eq!(found, [(0, mismatch), (24, mismatch), (63, mismatch)]);
     assert_eq!(array.with(|state| state.read), SECTORS, "nothing twice");
-    let noted: Vec<u64> = checked.log.found().mismatches.iter().map(|found| found.counted).collect();
-    assert_eq!(noted.iter().sum::<u64>(), 32, "{noted:?}");
+    assert_eq!(checked.log.found().mismatches.len(), 3);
     drop(checked.verifier);
     assert_at_rest(&array);
 }
@@ -161,7 +160,10 @@ fn a_mismatch_is_repaired_only_if_the_copy_that_md_spreads_is_not_the_wrong_one(
         let mut checked = with_files(&array, copies(members, 1024, differing, 64), true);
         let outcome = checked.verify(64, 72);
         let found = checked.log.found().mismatches;
-        assert_eq!((found.len(), found[0].is_repaired), (1, is_repaired), "{members} {differing:?}: {found:?}");
+        let repair = if is_repaired { MdRepair::Agree } else { MdRepair::NotRun };
+        assert_eq!((found.len(), found[0].repair), (1, repair), "{members} {differing:?}: {found:?}");
+        let overwritten = checked.log.found().overwritten;
+        assert_eq!((overwritten.sectors > 0, overwritten.counted), (is_repaired, if is_repaired { 8 } else { 0 }));
         let (expected, begun) = match is_repaired {
             true => (VerifyOutcome::Corrected(8), ["check", "repair", "check"].as_slice()),
             false => (VerifyOutcome::Unreadable(Cause::Mismatch), ["check"].as_slice()),
@@ -201,8 +203,31 @@ fn a_range_that_md_skips_is_not_clean() {
     assert!(matches!(checked.verify(512, 1024), VerifyOutcome::Inconclusive(_)));
     array.with(|state| state.skips = false);
     array.set_file("dev-sdb/bad_blocks", "3100 4\n");
-    assert_eq!(checked.verify(1024, 1088), VerifyOutcome::Unreadable(Cause::Errno(5)), "3100 less 2048 lies in there");
+    assert_eq!(checked.verify(1024, 1088), VerifyOutcome::Unreadable(Cause::Skipped), "3100 less 2048 lies in there");
     assert_eq!(checked.verify(2048, 2560), VerifyOutcome::Clean);
+}
+
+#[test]
+fn a_raid_10_that_gains_bad_blocks_meanwhile_is_checked_no_further() {
+    let array = ModelArray::new("raid10", 4, SECTORS, CHUNK);
+    let mut checked = checked(&array);
+    assert_eq!(checked.verify(0, CHUNK), VerifyOutcome::Clean);
+    array.set_file("dev-sdb/bad_blocks", "3100 4\n");
+    assert_eq!(checked.verify(CHUNK, 2 * CHUNK), VerifyOutcome::Gone);
+    let stopped = checked.log.found().stopped.unwrap();
+    assert!(stopped.contains("list of its member sdb"), "{stopped}");
+}
+
+#[test]
+fn a_repair_that_ran_is_told_whatever_came_of_it() {
+    // The page is written all the time, so that they differ again.
+    let array = ModelArray::new("raid1", 2, 1024, 0);
+    array.with(|state| (state.mismatched, state.is_rewritten) = ([64].into(), true));
+    let mut checked = with_files(&array, copies(2, 1024, &[1], 64), true);
+    assert_eq!(checked.verify(64, 72), VerifyOutcome::Unreadable(Cause::Mismatch));
+    let found = checked.log.found().mismatches;
+    assert_eq!((found.len(), found[0].repair), (1, MdRepair::StillDiffer), "{found:?}");
+    assert!(found[0].words.contains("may have overwritten one side"), "{found:?}");
 }
 
 #[test]

@@ -42,6 +42,8 @@ pub struct ModelState {
     /// Rewritten sectors are not counted as errors.
     pub is_silent: bool,
     pub rewritten: u64,
+    /// A repair does not last: the page is written all the time.
+    pub is_rewritten: bool,
 }
 
 const STRIDE: u64 = 128;
@@ -97,7 +99,7 @@ impl ModelState {
         };
         let to = (at + STRIDE).min(self.max.unwrap_or(u64::MAX)).min(self.sectors).max(at);
         self.mismatches += 8 * self.mismatched.range(at..to).count() as u64;
-        if self.action == "repair" {
+        if self.action == "repair" && !self.is_rewritten {
             self.mismatched.retain(|place| !(at..to).contains(place));
         }
         let failed = self.failing.range(at..to).count() as u64;
