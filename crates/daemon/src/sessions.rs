@@ -10,6 +10,7 @@ use scrubjay_core::scrub::{EndedPass, ScrubReport, ScrubState};
 use scrubjay_core::units::{Bytes, Nanos, SECTOR_BYTES, SectorRange, UnixSeconds};
 use scrubjay_device::clock;
 use scrubjay_device::control::SessionControl;
+use scrubjay_device::detector::DetectorKind;
 use scrubjay_device::session::{ScrubSession, SessionEnded};
 use scrubjay_device::store::StateStore;
 use scrubjay_device::target::TargetIdentity;
@@ -79,22 +80,32 @@ impl PassOrder {
     }
 }
 
-/// A session's report, with how much it did not repair.
+/// A session's report, with how much it did not repair, and what it says of itself.
 #[derive(Clone)]
 struct SessionReport {
     report: ScrubReport,
     /// How many of the corrections that it counts were only found: by a btrfs that is mounted read-only, for instance.
     unrepaired: u64,
+    remarks: SessionRemarks,
+}
+
+/// What a session says of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SessionRemarks {
+    /// Are requests of others not seen at all?
+    pub is_blind: bool,
+    /// Notes from its beginning, then its troubles.
+    pub notes: Vec<String>,
 }
 
 impl SessionReport {
-    fn new(report: &ScrubReport, logs: &TargetLogs) -> SessionReport {
+    fn new(report: &ScrubReport, logs: &TargetLogs, remarks: SessionRemarks) -> SessionReport {
         let pool = logs.pool.as_ref().map(PoolOutcome::new);
         let feed = logs.findings.as_ref();
         let found = feed.map(|findings| findings.all()).unwrap_or_default();
         let is_read_only = feed.is_some_and(|findings| findings.is_read_only());
         let unrepaired = rows_unrepaired(report, pool.as_ref(), is_read_only, found.iter());
-        SessionReport { report: report.clone(), unrepaired: unrepaired.min(report.corrected) }
+        SessionReport { report: report.clone(), unrepaired: unrepaired.min(report.corrected), remarks }
     }
 }
 
@@ -106,6 +117,8 @@ struct RunningSession {
     latest: Arc<Mutex<Option<SessionReport>>>,
     /// The report at the last glance.
     before: Option<ScrubReport>,
+    /// The notes at the last glance.
+    noted: Vec<String>,
 }
 
 /// The progress of a session.
@@ -117,6 +130,8 @@ pub struct SessionGlance {
     pub share: Option<f32>,
     /// Are there more unreadable sectors than at the last glance?
     pub is_worse: bool,
+    /// What it says of itself that it did not say before.
+    pub new_notes: Vec<String>,
 }
 
 /// All running sessions.
@@ -147,6 +162,7 @@ impl SessionPool {
             control: control.clone(),
             latest: latest.clone(),
             before: None,
+            noted: Vec::new(),
         };
         self.running.insert(order.subject.clone(), running);
         let (folder, messages, is_full_speed) = (self.folder.clone(), self.messages.clone(), self.is_full_speed);
@@ -217,13 +233,22 @@ impl SessionPool {
         let known = running.before.as_ref().map_or(0, ScrubReport::unreadable_sectors);
         let is_worse = report.unreadable_sectors() > known;
         running.before = Some(latest.report);
-        Some(SessionGlance { pass, share, is_worse })
+        let new_notes = latest.remarks.notes.iter().filter(|note| !running.noted.contains(note)).cloned().collect();
+        running.noted = latest.remarks.notes;
+        Some(SessionGlance { pass, share, is_worse, new_notes })
     }
 
     /// The last report of the session on this subject; does not count as a glance.
     pub fn latest(&self, subject: &SessionSubject) -> Option<ScrubReport> {
         let latest = self.running.get(subject)?.latest.lock().unwrap_or_else(PoisonError::into_inner).clone();
         latest.map(|session| session.report)
+    }
+
+    /// What the session on this subject says of itself.
+    pub fn remarks(&self, subject: &SessionSubject) -> SessionRemarks {
+        let latest =
+            self.running.get(subject).map(|running| running.latest.lock().unwrap_or_else(PoisonError::into_inner));
+        latest.and_then(|latest| latest.as_ref().map(|session| session.remarks.clone())).unwrap_or_default()
     }
 }
 
@@ -273,10 +298,14 @@ fn read(
         Ok(session) => session,
         Err(error) => return SessionNews::Refused(error.to_string()),
     };
-    let SessionEnded { report, is_saved, troubles, .. } = session.run(control, &mut |report, _| {
-        *latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(SessionReport::new(report, &logs));
+    let is_blind = session.facts().detector_kind == DetectorKind::Blind;
+    let notes = session.facts().notes.clone();
+    let remarks = |troubles: &[String]| SessionRemarks { is_blind, notes: [&notes[..], troubles].concat() };
+    let SessionEnded { report, is_saved, troubles, .. } = session.run(control, &mut |report, troubles| {
+        let session = SessionReport::new(report, &logs, remarks(troubles));
+        *latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(session);
     });
-    let pass = pass_report(order, &SessionReport::new(&report, &logs));
+    let pass = pass_report(order, &SessionReport::new(&report, &logs, SessionRemarks::default()));
     match report.state {
         // Reads that are not saved would be unknown after a restart, so they do not count.
         _ if !is_saved => SessionNews::Refused(troubles.join("; ")),

@@ -2,7 +2,7 @@
 
 use crate::calendar::{DAY, HOUR, elapsed, show_date};
 use crate::events::WatchBug;
-use crate::facts::{ArrayFacts, DiskKey};
+use crate::facts::{ArrayFacts, ArrayKind, DiskKey};
 use crate::health::{HealthSign, HealthState};
 use crate::incident::{Condition, IncidentKey, IncidentKind, IncidentRow, IncidentSubject, Urgency};
 use crate::passes::ArrayFlaws;
@@ -458,11 +458,23 @@ fn array_line(array: &ArrayState) -> String {
     format!("Array     {} ({}), {} members", array.facts.name, array.facts.level, array.facts.members.len())
 }
 
-/// The condition of an array whose checker found data that cannot be rebuilt.
+/// The condition of an array whose checker found data that cannot be rebuilt; of an md array: that it left out.
 fn lost(array: &ArrayState, reading: &ReadingState) -> Option<Condition> {
     let sectors = reading.row.passes.unreadable_sectors();
     if sectors == 0 {
         return None;
+    }
+    if array.facts.kind() == ArrayKind::Md {
+        let (name, amounts) = (&array.facts.name, vec![("skipped".to_owned(), sectors)]);
+        let headline = format!("WATCH array {name}: a list of bad blocks keeps {sectors} sectors from being compared");
+        let lines = vec![
+            array_line(array),
+            "Meaning   a member could not write there once; md reads the others instead, with so much less redundancy"
+                .to_owned(),
+            "Do        find the member (/sys/block/NAME/md/dev-*/bad_blocks), and replace it (mdadm --replace)"
+                .to_owned(),
+        ];
+        return Some(Condition { urgency: Urgency::Notice, amounts, headline, lines, controller: None });
     }
     let size = Bytes(sectors.saturating_mul(SECTOR_BYTES));
     let headline = format!("DATA AT RISK array {}: {size} cannot be read or rebuilt", array.facts.name);
@@ -490,12 +502,12 @@ fn disagreement(array: &ArrayState, reading: &ReadingState) -> Option<Condition>
             "it was repaired from the other members, or was right when it was read again",
             "nothing; if it becomes more, look which member it is: its log says so",
         ),
-        (_, mismatched) if array.facts.level.starts_with("btrfs") => (
+        (_, mismatched) if array.facts.kind() == ArrayKind::Btrfs => (
             format!("{mismatched} places are wrong, and were not made right"),
             "a copy elsewhere is right, but here the file system is mounted read-only",
             "run `scrubjay scrub` on its mount point, where it is mounted to be written",
         ),
-        (_, rows) if array.facts.level.starts_with("volume") => (
+        (_, rows) if array.facts.kind() == ArrayKind::Volume => (
             format!("{rows} rows are wrong on a member, and were not made right"),
             "the other members hold what is right, but that member's disk does not take it, or the volume is read-only",
             "see which member it is (`scrubjay volume status`), and replace its disk",

@@ -131,7 +131,51 @@ pub struct ArrayFacts {
     pub check_sectors: Option<u64>,
 }
 
+/// Whose array it is: what its check counts, and what its findings mean, depends on that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ArrayKind {
+    /// md's: mismatches are sectors; what a check cannot compare is what a member's list of bad blocks has.
+    Md,
+    /// A btrfs: counts are blocks.
+    Btrfs,
+    /// A volume of Scrubjay: counts are rows.
+    Volume,
+}
+
+impl ArrayKind {
+    /// The kind of an array with this level for people.
+    pub fn of_level(level: &str) -> ArrayKind {
+        match level.split_once(' ').map_or(level, |(first, _)| first) {
+            "btrfs" => ArrayKind::Btrfs,
+            "volume" => ArrayKind::Volume,
+            _ => ArrayKind::Md,
+        }
+    }
+
+    /// What is wrong with what its check could neither read nor rebuild, in a word or two after the count.
+    pub fn words_of_unreadable(self) -> &'static str {
+        match self {
+            ArrayKind::Md => "sectors not compared",
+            ArrayKind::Btrfs | ArrayKind::Volume => "sectors unreadable, lost",
+        }
+    }
+
+    /// What is wrong with what its check left as it is, in some words after the count.
+    pub fn words_of_mismatched(self) -> &'static str {
+        match self {
+            ArrayKind::Md => "sectors disagree",
+            ArrayKind::Btrfs => "blocks wrong, not repaired",
+            ArrayKind::Volume => "rows wrong, not repaired",
+        }
+    }
+}
+
 impl ArrayFacts {
+    /// Whose array it is.
+    pub fn kind(&self) -> ArrayKind {
+        ArrayKind::of_level(&self.level)
+    }
+
     /// How many more members, whichever they are, may be lost; negative: too many are lost. If the layout is known,
     /// lost members count together only where they meet in a stripe: each of several mirrored pairs may lose one.
     pub fn redundancy_left(&self) -> i64 {
@@ -319,6 +363,13 @@ impl SessionNews {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_kind_of_an_array_follows_from_its_level() {
+        let levels = ["RAID6", "RAID1, 2 disks", "btrfs raid1", "volume 4+2"];
+        let kinds = [ArrayKind::Md, ArrayKind::Md, ArrayKind::Btrfs, ArrayKind::Volume];
+        assert_eq!(levels.map(ArrayKind::of_level), kinds);
+    }
 
     #[test]
     fn identity_is_wwn_then_serial_then_place() {

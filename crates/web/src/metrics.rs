@@ -197,7 +197,7 @@ fn arrays(text: &mut MetricsText, arrays: &[ArrayEntry], is_fresh: bool) {
         }
     });
     type OfArray = fn(&ArrayEntry) -> Option<f64>;
-    let gauges: [(&str, &str, OfArray); 6] = [
+    let gauges: [(&str, &str, OfArray); 7] = [
         ("array_present", "Whether the array is there.", |array| Some(f64::from(u8::from(array.is_there)))),
         ("array_redundancy_left", "How many more members may be lost; below zero: too many are.", |array| {
             Some(array.redundancy_left as f64)
@@ -212,8 +212,13 @@ fn arrays(text: &mut MetricsText, arrays: &[ArrayEntry], is_fresh: bool) {
         ),
         (
             "array_corrupt_blocks",
-            "Sectors whose copies or parity disagree by its last check, and were left as they are.",
+            "What its last check found wrong and left: sectors that disagree; of a btrfs blocks, of a volume rows.",
             |array| array.check.as_ref().map(|check| check.mismatched as f64),
+        ),
+        (
+            "array_unreadable_sectors",
+            "Sectors that its last check could neither read nor rebuild; of an md array: that it left out (bad blocks).",
+            |array| array.check.as_ref().map(|check| check.unreadable as f64),
         ),
         (
             "array_oldest_check_timestamp_seconds",

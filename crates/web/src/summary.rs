@@ -177,7 +177,12 @@ fn scrub(status: &WatchDocument, is_fresh: bool) -> ScrubSummary {
         // `None` is less than `Some`: a subject that was never read is the oldest.
         oldest_read: all.iter().map(|reading| reading.oldest_read).min().flatten(),
         due: all.iter().map(|reading| reading.due).min(),
-        eta: running.iter().filter_map(|reading| reading.forecast.map(|forecast| forecast.likely)).max(),
+        // Where one has no end in sight, neither has the last of them.
+        eta: running
+            .iter()
+            .map(|reading| reading.forecast.map(|forecast| forecast.likely))
+            .collect::<Option<Vec<_>>>()
+            .and_then(|ends| ends.into_iter().max()),
         running: running.len(),
         waiting_reason: waits.and_then(|reading| reading.why.clone()),
     }

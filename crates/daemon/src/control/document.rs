@@ -1,6 +1,6 @@
 //! The status document for verbs and pages: the watch's status, with the latest reports of sessions.
 
-use crate::sessions::bytes_of;
+use crate::sessions::{SessionRemarks, bytes_of};
 use scrubjay_core::scrub::{ScrubActivity, ScrubReport};
 use scrubjay_core::units::UnixSeconds;
 use scrubjay_jobs::control::{
@@ -18,6 +18,11 @@ use scrubjay_watch::status::{ArrayStanding, DiskStanding, LightColour, ReadingSt
 pub trait LiveSessions {
     /// The last report of the session on this subject.
     fn latest(&self, subject: &SessionSubject) -> Option<ScrubReport>;
+
+    /// What that session says of itself.
+    fn remarks(&self, _subject: &SessionSubject) -> SessionRemarks {
+        SessionRemarks::default()
+    }
 
     /// The id of a process, other than the daemon, that scrubs this disk.
     fn foreign(&self, disk: &DiskStanding) -> Option<u32>;
@@ -144,6 +149,7 @@ fn reading_entry(
     live: &dyn LiveSessions,
 ) -> ReadingEntry {
     let report = subject.filter(|_| reading.is_read).and_then(|subject| live.latest(subject));
+    let remarks = subject.filter(|_| report.is_some()).map(|subject| live.remarks(subject)).unwrap_or_default();
     let (activity, why) = activity(reading, report.as_ref(), calendar);
     let slowdown = report.as_ref().filter(|report| report.foreground_requests > 0);
     let is_late = reading.lateness.is_none_or(|lateness| lateness > 0) && reading.due.0 > now.0;
@@ -158,6 +164,8 @@ fn reading_entry(
         pass_share: report.as_ref().map(ScrubReport::share_done).or(reading.pass_share),
         slowdown_nanos: slowdown.map(|report| report.slowdown.lost().0 / report.foreground_requests.max(1)),
         budget_nanos: reading.budget.0,
+        is_blind: remarks.is_blind,
+        notes: remarks.notes,
         forecast: reading.forecast.map(|forecast| ForecastEntry {
             low: forecast.low.0,
             likely: forecast.likely.0,

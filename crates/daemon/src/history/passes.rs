@@ -77,9 +77,9 @@ pub fn note_pass(
 pub fn note_check(database: &Connection, now: UnixSeconds, array: &str, report: &PassReport) -> Result<()> {
     let lost = report.unreadable.iter().map(|run| run.count()).fold(0, u64::saturating_add);
     let counts = [
-        (lost, "sectors lost"),
+        (lost, "sectors could not be read or compared"),
         (report.corrected, "places were wrong, and are right now"),
-        (report.mismatched, "sectors disagree"),
+        (report.mismatched, "places are wrong, or disagree, and were left as they are"),
     ];
     let found: Vec<String> =
         counts.iter().filter(|(count, _)| *count > 0).map(|(count, unit)| format!("{count} {unit}")).collect();

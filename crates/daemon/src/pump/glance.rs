@@ -33,7 +33,9 @@ impl Daemon<'_> {
                 SessionSubject::Array(_) if is_running => self.hours.note(&subject, share.map(|_| 0), share),
                 SessionSubject::Array(_) => self.hours.note(&subject, None, None),
             }
-            if let Some(SessionGlance { pass, is_worse, .. }) = glance {
+            if let Some(SessionGlance { pass, is_worse, new_notes, .. }) = glance {
+                let name = self.display_name(&subject);
+                new_notes.iter().for_each(|note| (self.say)(&format!("{name}: {note}")));
                 if let (true, Some(SubjectKey::Disk(key))) = (is_worse, self.subject_key(&subject)) {
                     let written = self.history.note_findings(self.clock.now(), &key, &pass.unreadable);
                     self.report_history(written);

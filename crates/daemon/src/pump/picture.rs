@@ -2,6 +2,7 @@
 
 use super::state::Daemon;
 use crate::control::document::{self, LiveSessions, channel_entry};
+use crate::sessions::SessionRemarks;
 use scrubjay_core::scrub::ScrubReport;
 use scrubjay_core::units::UnixSeconds;
 use scrubjay_device::{claim, inventory};
@@ -58,6 +59,10 @@ impl Daemon<'_> {
 impl LiveSessions for Daemon<'_> {
     fn latest(&self, subject: &SessionSubject) -> Option<ScrubReport> {
         self.sessions.latest(subject)
+    }
+
+    fn remarks(&self, subject: &SessionSubject) -> SessionRemarks {
+        self.sessions.remarks(subject)
     }
 
     fn foreign(&self, disk: &DiskStanding) -> Option<u32> {

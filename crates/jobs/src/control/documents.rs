@@ -107,6 +107,12 @@ pub struct ReadingEntry {
     pub slowdown_nanos: Option<u64>,
     /// The goal for the mean slowdown, in nanoseconds.
     pub budget_nanos: u64,
+    /// Are foreground requests not seen at all in this session? Then they cannot be spared.
+    #[serde(default)]
+    pub is_blind: bool,
+    /// What the session says of itself: how it verifies, what it cannot do, and its troubles.
+    #[serde(default)]
+    pub notes: Vec<String>,
     /// When the pass will end.
     pub forecast: Option<ForecastEntry>,
     /// By how many seconds its first due sector will be late; null: no end is in sight.

@@ -92,7 +92,7 @@ fn strips(view: &PageView<'_>, all: &[&DiskEntry]) -> Markup {
     let strips = [
         ("Temperature", strip(all, |disk| Some(f64::from(past(disk)?.drive.celsius?)), |at| format!("{at:.0} °C"))),
         (
-            "Time of one read, as a mean over its last pass",
+            "Time to read 1 MiB, when its last pass ended",
             strip(
                 all,
                 |disk| Some(past(disk)?.service_nanos as f64).filter(|nanos| *nanos > 0.0),

@@ -64,7 +64,7 @@ pub fn page(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> M
             h2 #bench { "How fast it is" }
             @if let Some(detail) = detail { (bench::past(&detail.bench)) }
             @if let Some(nanos) = past.map(|past| past.service_nanos).filter(|nanos| *nanos > 0) {
-                p { "One read of a scrub took " (show_time(Nanos(nanos))) " as a mean over its last pass." }
+                p { "Reading 1 MiB took a scrub " (show_time(Nanos(nanos))) " on average, when its last pass ended." }
             }
             p { "Requests a second with their latency, by queue depth and position, now: " code { "sudo scrubjay bench disk " (typed(disk.name.as_deref().unwrap_or(&disk.last_name))) } " (reads only)." }
         }

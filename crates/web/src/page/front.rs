@@ -11,6 +11,7 @@ use scrubjay_core::units::Nanos;
 use scrubjay_jobs::control::wording::{self, ago, array_checked, array_now, can_lose, date, disk_called};
 use scrubjay_jobs::control::{ArrayEntry, ChannelEntry, IncidentEntry, ReadingEntry, WatchDocument};
 use scrubjay_jobs::quantity::{show_count, show_time};
+use scrubjay_watch::facts::ArrayKind;
 use scrubjay_watch::typed;
 
 /// Disks that are listed one by one, at most; more are shown as a map, as in the terminal.
@@ -162,7 +163,7 @@ fn array_row(array: &ArrayEntry, now: u64) -> Markup {
             td data-h="Members" title=(members.join(" ")) { (present) " of " (array.members.len()) }
             td data-h="Can lose" { span class=(if is_whole { "plain" } else { "act" }) { (can_lose(array)) } }
             td class=(check_class(array)) data-h="Last full check" { (array_checked(array, now)) }
-            td class=(check_class(array)) data-h="Found by checks" { (found(array.check.as_ref())) }
+            td class=(check_class(array)) data-h="Found by checks" { (found(array)) }
             td data-h="Now" { (array_now(array)) }
         }
     }
@@ -174,12 +175,13 @@ fn check_class(array: &ArrayEntry) -> &'static str {
 }
 
 /// Findings of checks. Corrupt is not unreadable: each has its own words and its own count.
-fn found(check: Option<&ReadingEntry>) -> String {
-    let Some(check) = check else { return "-".to_owned() };
+fn found(array: &ArrayEntry) -> String {
+    let Some(check) = &array.check else { return "-".to_owned() };
+    let kind = ArrayKind::of_level(&array.level);
     let counts = [
         (check.corrected, "corrupt, corrected"),
-        (check.mismatched, "sectors disagree"),
-        (check.unreadable, "unreadable, lost"),
+        (check.mismatched, kind.words_of_mismatched()),
+        (check.unreadable, kind.words_of_unreadable()),
     ];
     let found: Vec<String> = counts
         .into_iter()
@@ -224,6 +226,9 @@ fn reading(status: &WatchDocument) -> Markup {
                     thead { tr { th { "What" } th { "Read" } th { "Doing" } th { "Slowdown of others, on average" } th { "Ends, most likely" } } }
                     tbody { @for (name, reading) in &now { (reading_row(name, reading)) } }
                 }
+                @for (name, reading) in &now {
+                    @for note in &reading.notes { p.soft { (name) ": " (note) } }
+                }
             }
         }
     }
@@ -250,6 +255,7 @@ fn reading_row(name: &str, reading: &ReadingEntry) -> Markup {
             td data-h="Slowdown of others" {
                 @match reading.slowdown_nanos {
                     Some(lost) => { (show_time(Nanos(lost))) " of " (budget) " allowed" }
+                    None if reading.is_blind => { "not known: others cannot be seen here, nor spared" }
                     None => { "no other requests were seen; " (budget) " allowed" }
                 }
             }
