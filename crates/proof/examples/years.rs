@@ -47,7 +47,12 @@ fn main() -> ExitCode {
         }
         Some(YearArguments { is_planted: true, count, from, .. }) => {
             let count = count.unwrap_or(PLANTED_SEEDS);
-            WatchBug::ALL.into_iter().map(|bug| is_found(bug, from, count)).fold(true, |all, is| all & is)
+            let not_found = AtomicU64::new(0);
+            on_all_cores(WatchBug::ALL.len() as u64, |step| {
+                not_found.fetch_add(u64::from(!is_found(WatchBug::ALL[step as usize], from, count)), Ordering::Relaxed);
+                false
+            });
+            not_found.into_inner() == 0
         }
         Some(YearArguments { count, from, .. }) => run_many(from, count.unwrap_or(1)),
     };
@@ -76,11 +81,10 @@ fn attempt(seed: u64, bug: Option<WatchBug>) -> YearOutcome {
         .unwrap_or_else(|_| YearOutcome { faults: vec!["it panicked: see above".to_owned()], ..YearOutcome::default() })
 }
 
-/// Runs seeds on all cores until there are none left, or `judge` returns true for an outcome.
-fn search(from: u64, count: u64, bug: Option<WatchBug>, mut judge: impl FnMut(u64, YearOutcome) -> bool + Send) {
+/// Runs steps on all cores until there are none left, or one returns true.
+fn on_all_cores(count: u64, run: impl Fn(u64) -> bool + Sync) {
     let next = AtomicU64::new(0);
     let threads = thread::available_parallelism().map_or(1, usize::from);
-    let judge = Mutex::new(&mut judge);
     thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
@@ -89,9 +93,7 @@ fn search(from: u64, count: u64, bug: Option<WatchBug>, mut judge: impl FnMut(u6
                     if step >= count {
                         return;
                     }
-                    let outcome = attempt(from + step, bug);
-                    let is_enough = judge.lock().is_ok_and(|mut judge| judge(from + step, outcome));
-                    if is_enough {
+                    if run(step) {
                         next.store(count, Ordering::Relaxed);
                     }
                 }
@@ -109,7 +111,7 @@ fn run_many(from: u64, count: u64) -> bool {
     let begin = Instant::now();
     let (mut failures, mut well, mut sum) = (Vec::new(), 0u64, YearOutcome::default());
     let (mut disks, mut messages, mut starts) = (0, 0, 0);
-    search(from, count, None, |seed, outcome| {
+    let judge = Mutex::new(|seed, outcome: YearOutcome| {
         sum.forecasts += outcome.forecasts;
         sum.held += outcome.held;
         sum.passes += outcome.passes;
@@ -122,6 +124,10 @@ fn run_many(from: u64, count: u64) -> bool {
             failures.push((seed, outcome.faults[0].clone()));
         }
         failures.len() >= FAILURES_MAX
+    });
+    on_all_cores(count, |step| {
+        let outcome = attempt(from + step, None);
+        judge.lock().is_ok_and(|mut judge| judge(from + step, outcome))
     });
     failures.sort();
     for (seed, fault) in &failures {
@@ -145,21 +151,18 @@ fn run_many(from: u64, count: u64) -> bool {
 
 /// Is a planted bug found, by a fault in some year or by the share of forecasts that held?
 fn is_found(bug: WatchBug, from: u64, count: u64) -> bool {
-    let (mut found, mut tried, mut forecasts, mut held) = (None, 0u64, 0, 0);
-    search(from, count, Some(bug), |seed, outcome| {
-        tried += 1;
+    let (mut forecasts, mut held) = (0, 0);
+    for seed in from..from + count {
+        let outcome = attempt(seed, Some(bug));
         forecasts += outcome.forecasts;
         held += outcome.held;
-        if let Some(fault) = outcome.faults.first() {
-            found.get_or_insert((seed, fault.clone()));
-        } else if !is_calibrated(held, forecasts) && forecasts >= 4 * FORECASTS_MIN {
-            found.get_or_insert((seed, format!("{held} of {forecasts} forecasts held")));
+        let is_uncalibrated = !is_calibrated(held, forecasts) && forecasts >= 4 * FORECASTS_MIN;
+        let by_share = is_uncalibrated.then(|| format!("{held} of {forecasts} forecasts held"));
+        if let Some(fault) = outcome.faults.into_iter().next().or(by_share) {
+            println!("{bug:?}: found by seed {seed}: {fault}");
+            return true;
         }
-        found.is_some()
-    });
-    match &found {
-        Some((seed, fault)) => println!("{bug:?}: found after {tried} years, seed {seed}: {fault}"),
-        None => println!("{bug:?}: not found in {tried} years"),
     }
-    found.is_some()
+    println!("{bug:?}: not found in {count} years");
+    false
 }

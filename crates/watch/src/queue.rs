@@ -33,7 +33,7 @@ impl Watch {
         // The schedule's order: subjects being read, then by the earliest possible beginning, wanted ones first, then
         // by due date.
         order.sort_by(|(one, _), (other, _)| one.cmp(other));
-        let mut foreseen = BTreeMap::new();
+        let (mut foreseen, open) = (BTreeMap::new(), self.open_hours());
         for ((_, ready, .., key), subject) in order {
             let mut shared_places: Vec<&mut Places> = Vec::new();
             let is_no_member = match subject {
@@ -52,7 +52,7 @@ impl Watch {
                 shared_places.into_iter().filter_map(|places| places.iter_mut().min()).collect();
             let starts = next_free.iter().map(|first| **first).fold(ready, UnixSeconds::max);
             // Without an end of the pause there is no forecast.
-            let rest = self.rest_seconds(subject, starts).filter(|_| starts < after(now, 366 * DAY));
+            let rest = self.rest_seconds(subject, starts, &open).filter(|_| starts < after(now, 366 * DAY));
             let ends = starts.0.saturating_add(rest.unwrap_or(u64::MAX));
             next_free.iter_mut().for_each(|first| **first = UnixSeconds(ends));
             // The errors of earlier forecasts apply to the subjects that it waits for, too.

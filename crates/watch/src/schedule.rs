@@ -33,9 +33,11 @@ impl Watch {
     }
 
     /// The share of each hour of the week in which reading is allowed.
-    fn open_hours(&self) -> [f32; WEEK_HOURS] {
+    pub(crate) fn open_hours(&self) -> [f32; WEEK_HOURS] {
         let hours = self.settings.between;
-        std::array::from_fn(|hour| hours.map_or(1.0, |hours| hours.share_of_hour((hour % 24) as u32) as f32))
+        let of_day: [f32; 24] =
+            std::array::from_fn(|hour| hours.map_or(1.0, |hours| hours.share_of_hour(hour as u32) as f32));
+        std::array::from_fn(|hour| of_day[hour % 24])
     }
 
     /// The bytes of a disk, or those that an array's checker covers.
@@ -315,16 +317,21 @@ impl Watch {
         self.changed.insert(RowKey::Reading(key.clone()));
     }
 
-    /// The most likely seconds that the rest of a pass takes from now on.
-    pub(crate) fn rest_seconds(&self, subject: WatchedSubject<'_>, now: UnixSeconds) -> Option<u64> {
+    /// The most likely seconds that the rest of a pass takes from now on, in these open hours.
+    pub(crate) fn rest_seconds(
+        &self,
+        subject: WatchedSubject<'_>,
+        now: UnixSeconds,
+        open: &[f32; WEEK_HOURS],
+    ) -> Option<u64> {
         let hour = self.calendar.local(now).week_hour();
         let reading = subject.reading();
-        reading.idle.seconds_for(Self::bytes(reading) * reading.row.passes.rest(), hour, &self.open_hours())
+        reading.idle.seconds_for(Self::bytes(reading) * reading.row.passes.rest(), hour, open)
     }
 
     /// The forecast of a pass that continues or begins now, and its most likely seconds.
     fn forecast_of(&self, subject: WatchedSubject<'_>, now: UnixSeconds) -> Option<(PassForecast, u64)> {
-        let seconds = self.rest_seconds(subject, now)?;
+        let seconds = self.rest_seconds(subject, now, &self.open_hours())?;
         Some((self.forecast_from(now, seconds), seconds))
     }
 
