@@ -15,11 +15,12 @@ use crate::buffer::Buffer;
 use crate::index::RegionIndex;
 use crate::layout::DISKS_MAX;
 use crate::units::{MemberOffset, Nanos};
-use crate::volume::format::geometry::{MetadataArea, SUPERBLOCK_BYTES, WRITTEN_PAGE_BYTES};
+use crate::volume::format::geometry::{MetadataArea, PagePlace, SUPERBLOCK_BYTES};
 use crate::volume::format::intent::{self, IntentBit};
 use crate::volume::format::superblock::{FailureReason, MemberState, Superblock};
 use crate::volume::format::written;
 use crate::volume::member::{DiskFault, MemberIndex, OpKind};
+use std::ops::Range;
 
 /// Pages of the written map read at once from each member, in both versions: 1 MiB.
 pub(super) const PAGES_AT_ONCE: u64 = 128;
@@ -197,16 +198,7 @@ async fn intents(handle: &VolumeHandle, repairs: bool) -> Vec<MetadataDamage> {
 
 /// Checks the pages of one kind. The caller keeps them from being written meanwhile.
 async fn pages_of_kind(handle: &VolumeHandle, kind: IntentBit) -> Vec<MetadataDamage> {
-    let wanted = handle.with(|state| {
-        let len = state.geometry.block_bytes as usize;
-        let on_all = |page: u64| {
-            let (offset, place) =
-                (state.geometry.page_offset(kind.area(), page, 0), FindingPlace::Page { area: kind.area(), page });
-            let wanted = move |member| WantedBlock { member, offset, len, place, turn: 0 };
-            complete_members(state).into_iter().map(wanted)
-        };
-        (0..state.geometry.intent_pages).flat_map(on_all).collect()
-    });
+    let wanted = handle.with(|state| wanted_pages(state, kind.area(), 0..state.geometry.intent_pages));
     read(handle, wanted, |state, wanted, block| {
         let index = wanted.place.page().expect("it is a page");
         let Ok(page) = intent::IntentPage::decode(block, state.membership.superblock.array, kind, index) else {
@@ -228,24 +220,8 @@ async fn map(handle: &VolumeHandle, when: MapCheck) -> Vec<MetadataDamage> {
     let pages = handle.with(|state| state.geometry.written_pages);
     let mut damaged = Vec::new();
     for start in (0..pages).step_by(PAGES_AT_ONCE as usize) {
-        let wanted = handle.with(|state| {
-            let both = |page: u64| {
-                [0, 1].map(|turn| (page, turn, state.geometry.page_offset(MetadataArea::WrittenMap, page, turn)))
-            };
-            let places = (start..(start + PAGES_AT_ONCE).min(pages)).flat_map(both);
-            let len = WRITTEN_PAGE_BYTES as usize;
-            let on_all = |(page, turn, offset)| {
-                let wanted = move |member| WantedBlock {
-                    member,
-                    offset,
-                    len,
-                    place: FindingPlace::Page { area: MetadataArea::WrittenMap, page },
-                    turn,
-                };
-                complete_members(state).into_iter().map(wanted)
-            };
-            places.flat_map(on_all).collect()
-        });
+        let chosen = start..(start + PAGES_AT_ONCE).min(pages);
+        let wanted = handle.with(|state| wanted_pages(state, MetadataArea::WrittenMap, chosen));
         let found = read(handle, wanted, |state, wanted, block| {
             let index = wanted.place.page().expect("it is a page");
             let newest = state.maps.written_generations[index as usize];
@@ -287,6 +263,16 @@ async fn map(handle: &VolumeHandle, when: MapCheck) -> Vec<MetadataDamage> {
     }
     release(handle, |state| &mut state.maps.flush_rounds, WaitList::Flush);
     damaged
+}
+
+/// These pages of an area, on all members whose metadata should be complete.
+fn wanted_pages(state: &VolumeState, area: MetadataArea, pages: Range<u64>) -> Vec<WantedBlock> {
+    let members = complete_members(state);
+    let on_all = |PagePlace { page, turn, offset, len }| {
+        let place = FindingPlace::Page { area, page };
+        members.iter().map(move |&member| WantedBlock { member, offset, len, place, turn })
+    };
+    state.geometry.area(area).page_places(pages).flat_map(on_all).collect()
 }
 
 /// Reads blocks, and has `damage` judge each. Of a block whose disk is gone nothing is known.

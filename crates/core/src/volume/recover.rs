@@ -13,9 +13,8 @@ use super::state::VolumeState;
 use super::wipe;
 use crate::buffer::Buffer;
 use crate::index::RegionIndex;
-use crate::units::MemberOffset;
 use crate::volume::format::bits::Bits;
-use crate::volume::format::geometry::{MetadataArea, WRITTEN_PAGE_BYTES};
+use crate::volume::format::geometry::{MetadataArea, PagePlace};
 use crate::volume::format::intent::{self, IntentBit};
 use crate::volume::format::page::PageError;
 use crate::volume::format::written;
@@ -113,13 +112,12 @@ pub(super) async fn open(handle: VolumeHandle) {
 
 /// Reads torn-looking pages once more, as a read may have gone astray: pages that are torn will be overwritten.
 async fn read_again(handle: &VolumeHandle, found: &mut [FoundPage], is_torn: impl Fn(&&FoundPage) -> bool) {
-    let torn: BTreeSet<(u64, MemberOffset, usize)> =
-        found.iter().filter(&is_torn).map(|found| (found.page, found.offset, found.block.len())).collect();
+    let torn: BTreeSet<PagePlace> = found.iter().filter(&is_torn).map(|found| found.place).collect();
     if torn.is_empty() {
         return;
     }
     for again in read_pages(handle, &torn.into_iter().collect::<Vec<_>>()).await {
-        let is_same_place = |found: &&mut FoundPage| found.member == again.member && found.offset == again.offset;
+        let is_same_place = |found: &&mut FoundPage| found.member == again.member && found.place == again.place;
         if let Some(first) = found.iter_mut().find(is_same_place)
             && is_torn(&&*first)
         {
@@ -130,16 +128,12 @@ async fn read_again(handle: &VolumeHandle, found: &mut [FoundPage], is_torn: imp
 
 async fn read_intents(handle: &VolumeHandle, kind: IntentBit) -> Bits<RegionIndex> {
     let pages = handle.with(|state| state.geometry.intent_pages);
-    let places: Vec<(u64, MemberOffset, usize)> = handle.with(|state| {
-        (0..pages)
-            .map(|page| (page, state.geometry.page_offset(kind.area(), page, 0), state.geometry.block_bytes as usize))
-            .collect()
-    });
+    let places = handle.with(|state| state.geometry.area(kind.area()).page_places(0..pages).collect::<Vec<_>>());
     let found = read_pages(handle, &places).await;
     handle.with(|state| {
         let array = state.membership.superblock.array;
         let sound = found.iter().filter_map(|found| {
-            let page = intent::IntentPage::decode(&found.block, array, kind, found.page).ok()?;
+            let page = intent::IntentPage::decode(&found.block, array, kind, found.place.page).ok()?;
             Some((found.is_in_last_start, page))
         });
         let mut union = intent::Union::new(&state.geometry);
@@ -153,33 +147,22 @@ async fn read_written(handle: &VolumeHandle) -> Vec<u64> {
     let mut disputed = Vec::new();
     let (pages, array) = handle.with(|state| (state.geometry.written_pages, state.membership.superblock.array));
     for start in (0..pages).step_by(PAGES_AT_ONCE as usize) {
-        let places: Vec<(u64, MemberOffset, usize)> = handle.with(|state| {
-            let pages = start..(start + PAGES_AT_ONCE).min(pages);
-            let both = |page: u64| {
-                [0, 1].map(|turn| {
-                    (
-                        page,
-                        state.geometry.page_offset(MetadataArea::WrittenMap, page, turn),
-                        WRITTEN_PAGE_BYTES as usize,
-                    )
-                })
-            };
-            pages.flat_map(both).collect()
-        });
-        let mut found = read_pages(handle, &places).await;
-        let is_torn = |FoundPage { page, block, .. }: &&FoundPage| {
+        let chosen = start..(start + PAGES_AT_ONCE).min(pages);
+        let map = handle.with(|state| state.geometry.area(MetadataArea::WrittenMap));
+        let mut found = read_pages(handle, &map.page_places(chosen).collect::<Vec<_>>()).await;
+        let is_torn = |FoundPage { place, block, .. }: &&FoundPage| {
             // A page with a right checksum was not cut short.
-            let decoded = written::WrittenPage::decode(block, array, *page);
+            let decoded = written::WrittenPage::decode(block, array, place.page);
             matches!(decoded, Err(PageError::Foreign | PageError::Damaged)) && block.iter().any(|&byte| byte != 0)
         };
         read_again(handle, &mut found, is_torn).await;
         if handle.with(|state| !state.options.is_read_only && !state.membership.superblock.is_clean) {
-            let torn = found.iter().filter(is_torn).map(|found| (found.member, found.offset, found.block.len()));
+            let torn = found.iter().filter(is_torn).map(|found| (found.member, found.place.offset, found.place.len));
             persist::write_all(handle, torn.map(wipe::zeros).collect()).await;
         }
         handle.with(|state| {
             let sound = found.iter().filter_map(|found| {
-                let page = written::WrittenPage::decode(&found.block, array, found.page).ok()?;
+                let page = written::WrittenPage::decode(&found.block, array, found.place.page).ok()?;
                 Some((found.is_in_last_start, page))
             });
             let sound = believed_pages(sound.collect(), |page| page.index);
@@ -198,7 +181,7 @@ async fn read_written(handle: &VolumeHandle) -> Vec<u64> {
             if !state.options.is_read_only {
                 if !state.membership.superblock.is_clean {
                     // Overwrite what the crash left of a version that it cut short.
-                    let torn: Vec<u64> = found.iter().filter(is_torn).map(|found| found.page).collect();
+                    let torn: Vec<u64> = found.iter().filter(is_torn).map(|found| found.place.page).collect();
                     state.maps.written_changed.extend(&torn);
                     state.maps.pages_in_one_place.extend(&torn);
                 }
@@ -244,10 +227,9 @@ fn pages_not_on_all(state: &VolumeState, pages: Range<u64>, sound: &[written::Wr
 
 /// A page as read from one member.
 struct FoundPage {
-    page: u64,
-    /// The member and the offset from which it was read.
+    /// Where it was read, and from which member.
+    place: PagePlace,
     member: MemberIndex,
-    offset: MemberOffset,
     /// Did the member take part in the last start?
     is_in_last_start: bool,
     block: Buffer,
@@ -265,19 +247,19 @@ fn believed_pages<T>(sound: Vec<(bool, T)>, index: fn(&T) -> u64) -> Vec<T> {
 }
 
 /// Reads pages from every member with a disk. Returns those that could be read.
-async fn read_pages(handle: &VolumeHandle, places: &[(u64, MemberOffset, usize)]) -> Vec<FoundPage> {
+async fn read_pages(handle: &VolumeHandle, places: &[PagePlace]) -> Vec<FoundPage> {
     let members = handle.with(|state| state.membership.attached());
-    let read = |&(_, offset, len): &(u64, MemberOffset, usize)| {
+    let read = |&PagePlace { offset, len, .. }: &PagePlace| {
         let read = move |&member: &MemberIndex| (member, OpKind::Read { offset, buffer: Buffer::zeroed(len) });
         members.iter().map(read)
     };
     let done = handle.ops(places.iter().flat_map(read).collect()).await;
-    let pages = places.iter().flat_map(|&(page, offset, _)| members.iter().map(move |_| (page, offset)));
-    let read = done.into_iter().zip(pages).filter(|(done, _)| done.result.is_ok());
+    let of_done = places.iter().flat_map(|&place| members.iter().map(move |_| place));
+    let read = done.into_iter().zip(of_done).filter(|(done, _)| done.result.is_ok());
     let in_last_start = handle.with(|state| state.membership.in_last_start);
-    read.filter_map(|(done, (page, offset))| {
+    read.filter_map(|(done, place)| {
         let member = done.disk.member;
-        Some(FoundPage { page, member, offset, is_in_last_start: in_last_start.contains(member), block: done.buffer? })
+        Some(FoundPage { place, member, is_in_last_start: in_last_start.contains(member), block: done.buffer? })
     })
     .collect()
 }

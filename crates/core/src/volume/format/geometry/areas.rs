@@ -1,11 +1,13 @@
 //! The areas of metadata in front of a member's rows: their names, and the places of an area's pages.
 
 use crate::units::MemberOffset;
+use std::ops::Range;
 
 /// An area of metadata between a member's first superblocks and its rows. All members have the same pages in it.
 ///
-/// A new area is a variant here, its pages in [`super::Geometry::area`], and its first content in `format::blank`. What a new
-/// volume holds, whether areas overlap, how findings call a page, and which pages storms damage all follow from that.
+/// A new area is a variant here, its pages in [`super::Geometry::area`], its first content in `format::blank`, its number of pages in
+/// the superblock; `recover` reads it, `rebuild` writes it to a member that joins, and `metadata` judges its pages. What a new volume
+/// holds, whether areas overlap, how findings call a page, and which pages storms damage all follow from the variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MetadataArea {
     /// Which regions may be half written (`format::intent`).
@@ -43,7 +45,29 @@ pub struct AreaPages {
     pub places: u64,
 }
 
+/// A place of a page on each member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PagePlace {
+    /// The page's number in its area.
+    pub page: u64,
+    /// 0: the place of even generations; 1: of odd ones. Of an area with one place a page: 0.
+    pub turn: u64,
+    /// Its offset.
+    pub offset: MemberOffset,
+    /// Its length in bytes.
+    pub len: usize,
+}
+
 impl AreaPages {
+    /// All places of these pages, in the order in which they lie on a member.
+    pub fn page_places(self, pages: Range<u64>) -> impl Iterator<Item = PagePlace> {
+        pages.flat_map(move |page| {
+            let place = move |turn| (turn, self.page_offset(page, turn));
+            let len = self.page_bytes as usize;
+            (0..self.places).map(place).map(move |(turn, offset)| PagePlace { page, turn, offset, len })
+        })
+    }
+
     /// Offset of this generation of a page.
     pub const fn page_offset(&self, page: u64, generation: u64) -> MemberOffset {
         MemberOffset(self.offset + (page * self.places + generation % self.places) * self.page_bytes)

@@ -9,7 +9,7 @@ mod areas;
 mod error;
 mod limits;
 
-pub use areas::{AreaPages, MetadataArea};
+pub use areas::{AreaPages, MetadataArea, PagePlace};
 pub use error::GeometryError;
 pub use limits::{
     CHUNK_BYTES_MAX, CHUNK_BYTES_MIN, HEAD_BYTES, MEMBER_BYTES_MAX, PAGE_HEAD_BYTES, REGION_BYTES_MIN, REGIONS_MAX,
