@@ -8,6 +8,7 @@ use crate::say::print_line;
 use anyhow::{Context, Result};
 use scrubjay_core::units::Bytes;
 use scrubjay_core::volume::format::assemble::{AssembleError, Assembly, GivenMember, SlotState, assemble};
+use scrubjay_core::volume::format::geometry::{AreaPages, Geometry, MetadataArea};
 use scrubjay_core::volume::format::superblock::{MemberState, Superblock};
 use scrubjay_device::member::{Access, OpenMember};
 use serde::Serialize;
@@ -93,6 +94,9 @@ fn print_member(label: &str, bytes: u64, superblock: &Superblock, out: &mut impl
         geometry.layout.kind(),
         geometry.scheme
     )?;
+    let areas: Vec<String> =
+        areas(geometry).map(|area| format!("{} from byte {} on", area.name, area.offset)).collect();
+    writeln!(out, "  metadata: {}; rows from byte {} on", areas.join(", "), geometry.data_offset)?;
     for (index, member) in superblock.members.iter().enumerate() {
         if member.state != MemberState::Active || member.faults > 0 {
             writeln!(out, "  member {index}: {}, faults on it: {}", member.state, member.faults)?;
@@ -163,7 +167,28 @@ struct SuperblockFields {
     clean: bool,
     slot: usize,
     geometry: GeometryDocument,
+    areas: Vec<AreaFields>,
     members: Vec<RecordFields>,
+}
+
+/// An area of metadata, the same on each member.
+#[derive(Debug, Serialize)]
+struct AreaFields {
+    /// As findings call its pages: `intents`, `while-out`, `map`.
+    name: &'static str,
+    /// The offset of its first page, in bytes.
+    offset: u64,
+    pages: u64,
+    page_bytes: u64,
+    /// 1: a page is rewritten in place; 2: in two places in turn.
+    places: u64,
+}
+
+fn areas(geometry: &Geometry) -> impl Iterator<Item = AreaFields> {
+    MetadataArea::ALL.into_iter().map(|area| {
+        let AreaPages { offset, pages, page_bytes, places } = geometry.area(area);
+        AreaFields { name: area.name(), offset, pages, page_bytes, places }
+    })
 }
 
 #[derive(Debug, Serialize)]
@@ -212,6 +237,7 @@ impl SuperblockFields {
             created: superblock.created.0,
             last_started: superblock.last_started.0,
             generation: superblock.generation,
+            areas: areas(&superblock.geometry).collect(),
             write_mark: superblock.write_mark,
             clean: superblock.is_clean,
             slot: superblock.member.get(),

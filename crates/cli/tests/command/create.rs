@@ -54,6 +54,7 @@ fn a_volume_is_made_and_found_again_in_any_order() {
     assert!(ran.code == Some(0) && ran.stdout.ends_with(named), "{ran:?}");
     let ran = bench.run(&["volume", "inspect", "a.img"]);
     assert_eq!(ran.code, Some(0), "one member may be looked at");
+    assert!(ran.stdout.contains("  metadata: intents from byte "), "{ran:?}");
     assert!(ran.stdout.contains("\nnamed: 1 of 6 members: 0 (") && !ran.stdout.contains("too few"), "{ran:?}");
 }
 
@@ -73,6 +74,9 @@ fn the_json_has_every_promised_field() {
         (&true.into(), &true.into(), &Value::Null)
     );
     let superblock = &inspected["members"][2]["superblock"];
+    let areas: Vec<&str> =
+        superblock["areas"].as_array().unwrap().iter().filter_map(|area| area["name"].as_str()).collect();
+    assert_eq!(areas, ["intents", "while-out", "map"], "{superblock}");
     assert_eq!(
         (&superblock["volume"], &superblock["slot"], &superblock["generation"]),
         (&created["volume"], &2.into(), &1.into())
