@@ -95,7 +95,7 @@ fn the_loss_is_never_more_than_what_was_earned_and_one_scrub_requests_cost() {
     fn run(disk: SimulatedDisk, foreground: impl RequestSource, goal: Goal) -> PumpRun {
         SimulatedPump::with_source(disk, foreground).recorded().until(Nanos::from_secs(400)).run(&mut scrub(goal))
     }
-    for seed in 0..60 {
+    for seed in 0..100 {
         let mut rng = Rng::new(seed);
         let goal = Goal::new(Nanos(250_000 << rng.below(5)), ms(20 << rng.below(4)));
         let service = TimeSpan::Exponential { mean: ms(1 + rng.below(8)) };
@@ -167,7 +167,7 @@ fn all_but_one_in_a_hundred_lose_no_more_than_the_p99_goal() {
 #[test]
 fn skipping_ahead_is_the_same_to_the_nanosecond() {
     let (mut ratio, mut bursts) = (0.0, 0.0);
-    for seed in 0..20 {
+    for seed in 0..32 {
         let mut rng = Rng::new(seed);
         let goal = Goal::new(Nanos(250_000 << rng.below(5)), ms(20 << rng.below(4)));
         let (burst, gap) =

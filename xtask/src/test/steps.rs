@@ -279,21 +279,21 @@ pub const STEPS: &[TestStep] = &[
     },
     TestStep {
         name: "years: hosts, their disks, people and mail servers",
-        command: &["cargo", "xtask", "years", "120"],
+        command: &["cargo", "xtask", "years", "200"],
         smoke: Smoke::Only(&["cargo", "xtask", "years", "--profile", "smoke", "10"]),
         ..PLAIN
     },
-    // All schemes; the storms take about two minutes on two cores in total.
+    // All schemes; the storms take about three minutes on two cores in total.
     TestStep {
         name: "storm: members lost and replaced",
-        command: &["cargo", "xtask", "seeds", "2500", "--faultless", "--crashless"],
+        command: &["cargo", "xtask", "seeds", "4000", "--faultless", "--crashless"],
         ..PLAIN
     },
-    TestStep { name: "storm: disks that lie", command: &["cargo", "xtask", "seeds", "2500", "--crashless"], ..PLAIN },
-    TestStep { name: "storm: crashes", command: &["cargo", "xtask", "seeds", "2500", "--faultless"], ..PLAIN },
+    TestStep { name: "storm: disks that lie", command: &["cargo", "xtask", "seeds", "4000", "--crashless"], ..PLAIN },
+    TestStep { name: "storm: crashes", command: &["cargo", "xtask", "seeds", "4000", "--faultless"], ..PLAIN },
     TestStep {
         name: "storm: crashes, and disks that lie, and no member lost",
-        command: &["cargo", "xtask", "seeds", "2500", "--lossless"],
+        command: &["cargo", "xtask", "seeds", "4000", "--lossless"],
         ..PLAIN
     },
     TestStep {
