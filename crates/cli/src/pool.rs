@@ -77,8 +77,9 @@ pub fn lines(outcome: &TargetOutcome, pool: &PoolOutcome) -> Vec<String> {
         lines.push(counts(&found.counts, found.extents_given));
     }
     let has = |end| found.places.iter().any(|place| place.end == end);
-    lines.extend(before.iter().take(PLACES_SHOWN).map(|&(device, start, bytes)| {
-        format!("LOST, found by an earlier run: {} at byte {start} of {}", Bytes(bytes), pool.device(device))
+    lines.extend(before.iter().take(PLACES_SHOWN).map(|part| {
+        let (bytes, device) = (Bytes(part.bytes.end - part.bytes.start), pool.device(part.device));
+        format!("LOST, found by an earlier run: {bytes} at byte {} of {device}", part.bytes.start)
     }));
     let more = before.len().saturating_sub(PLACES_SHOWN) as u64;
     lines.extend((more > 0).then(|| format!("... and {} more places of earlier runs", show_count(more))));

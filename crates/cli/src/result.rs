@@ -170,9 +170,23 @@ fn mismatches(outcome: &TargetOutcome, out: &mut impl Write) -> io::Result<()> {
     }
     let is_untouched = |found: &Option<&MdMismatch>| found.is_none_or(|found| found.repair == MdRepair::NotRun);
     if places.iter().any(|(_, found)| is_untouched(found)) {
-        let where_else =
-            if places.iter().all(|(_, found)| is_untouched(found)) { "" } else { " (except where it says so)" };
-        writeln!(out, "  nothing was changed there{where_else}: {ADVICE_MISMATCH}")?;
+        // Where earlier runs of the pass had md repair in vain is not known any more.
+        let in_vain = outcome.overwritten().in_vain;
+        match in_vain {
+            0 => writeln!(out, "  nothing was changed there: {ADVICE_MISMATCH}")?,
+            1 => writeln!(
+                out,
+                "  in this pass md's repair ran at one place in vain, and may have overwritten one side there"
+            )?,
+            count => writeln!(
+                out,
+                "  in this pass md's repair ran {} times in vain, and may have overwritten one side each time",
+                show_count(count)
+            )?,
+        }
+        if in_vain > 0 {
+            writeln!(out, "  {ADVICE_MISMATCH}")?;
+        }
     }
     for found in outcome.agreed().take(RUNS_SHOWN) {
         let (start, count) = (found.range.start, show_count(found.range.count()));

@@ -47,8 +47,11 @@ struct TargetDocument {
     transient_cause: Option<String>,
     /// Requests of this run that got no answer in time, or one that proves nothing, and were repeated.
     unanswered: u64,
+    unanswered_cause: Option<String>,
     /// Sectors that md's repairs made agree, in this pass.
     sectors_made_to_agree: u64,
+    /// md's repairs in this pass after which members still differed, or of which the end was not seen.
+    repairs_in_vain: u64,
     /// For a volume: rows that were wrong and were repaired, in this pass. For a btrfs: blocks.
     rows_repaired: u64,
     /// For a volume: the rows repaired in this run, as far as the server reported them.
@@ -96,7 +99,7 @@ struct MismatchDocument {
     member: Option<String>,
     /// What is known of it, in words; null for what an earlier run of this pass found.
     words: Option<String>,
-    /// What md was made to do about it: `not run`, `agree`, `still differ`, `unchecked`; null as above.
+    /// What md was made to do about it in this run: `not run`, `agree`, `still differ`, `unchecked`; null as above.
     repair: Option<&'static str>,
 }
 
@@ -224,7 +227,9 @@ impl TargetDocument {
             transient_errors: report.transient_errors,
             transient_cause: report.transient_cause.map(|cause| cause.to_string()),
             unanswered: report.unanswered,
+            unanswered_cause: report.unanswered_cause.map(|cause| cause.to_string()),
             sectors_made_to_agree: outcome.overwritten().sectors,
+            repairs_in_vain: outcome.overwritten().in_vain,
             rows_repaired: outcome.rows_repaired(),
             repaired: outcome.repaired().cloned().collect(),
             transient: outcome.transient().cloned().collect(),

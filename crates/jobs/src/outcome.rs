@@ -246,11 +246,14 @@ impl TargetOutcome {
             format!("{} foreground requests went by uncounted: what they lost is not known", self.ended.foreground_lost)
         });
         let troubles = self.ended.troubles.iter().cloned();
-        let unanswered = Some(self.ended.report.unanswered).filter(|&count| count > 0).map(|count| {
-            let requests = if count == 1 { "one request".to_owned() } else { format!("{} requests", show_count(count)) };
+        let unanswered = self.ended.report.unanswered_cause.map(|cause| {
+            let requests = match self.ended.report.unanswered {
+                1 => "one request".to_owned(),
+                count => format!("{} requests", show_count(count)),
+            };
             format!(
-                "{requests} got no answer in time, or one that proves nothing, and had to be repeated: the disk, its cable, \
-                 controller or power; the kernel's log says more"
+                "{requests} timed out, or ended without an answer about the sectors ({cause}), and had to be repeated: see the \
+                 kernel's log"
             )
         });
         let pool = self.pool.iter().flat_map(PoolOutcome::notes);

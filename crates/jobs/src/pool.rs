@@ -4,7 +4,7 @@ use crate::quantity::show_time;
 use scrubjay_core::scrub::ScrubState;
 use scrubjay_core::scrub::verdict::{Cause, Unreadable};
 use scrubjay_core::units::Nanos;
-use scrubjay_device::btrfs::{BadEnd, BadPlace, PoolFacts, PoolFindings, PoolFound, ScrubCounts};
+use scrubjay_device::btrfs::{BadEnd, BadPlace, DeviceRange, PoolFacts, PoolFindings, PoolFound, ScrubCounts};
 use serde::Serialize;
 
 /// A btrfs that is being scrubbed: its facts at the start, and what is found meanwhile.
@@ -110,25 +110,17 @@ impl PoolOutcome {
         notes
     }
 
-    /// Where earlier runs of the pass found blocks without a right copy: device, first byte and bytes on it.
-    pub fn lost_before(&self, unreadable: &[Unreadable]) -> Vec<(u64, u64, u64)> {
-        let mut places = Vec::new();
-        for run in unreadable.iter().map(|found| found.range) {
-            let mut address = 0;
-            for &(device, bytes) in &self.facts.sizes {
-                let (start, end) = (run.start.byte().max(address), run.end.byte().min(address + bytes));
-                if start < end {
-                    places.push((device, start - address, end - start));
-                }
-                address += bytes;
-            }
-        }
-        let is_told = |&(device, start, bytes): &(u64, u64, u64)| {
-            let meets = |place: &BadPlace| place.physical < start + bytes && start < place.physical + place.bytes;
-            self.found.places.iter().any(|place| place.device == device && place.end == BadEnd::Lost && meets(place))
+    /// Where earlier runs of the pass found blocks without a right copy.
+    pub fn lost_before(&self, unreadable: &[Unreadable]) -> Vec<DeviceRange> {
+        let mut parts: Vec<_> = unreadable.iter().flat_map(|found| self.facts.space.parts(found.range)).collect();
+        let is_told = |part: &DeviceRange| {
+            let lost =
+                self.found.places.iter().filter(|place| place.end == BadEnd::Lost && place.device == part.device);
+            lost.into_iter()
+                .any(|place| place.physical < part.bytes.end && part.bytes.start < place.physical + place.bytes)
         };
-        places.retain(|place| !is_told(place));
-        places
+        parts.retain(|part| !is_told(part));
+        parts
     }
 
     /// A device's number, and its path if that is known.
@@ -232,6 +224,7 @@ impl PlaceDocument {
 mod tests {
     use super::*;
     use scrubjay_core::units::{Bytes, SectorRange};
+    use scrubjay_device::btrfs::AddressSpace;
 
     #[test]
     fn known_errnos_of_a_btrfs_scrub_have_their_own_error_messages() {
@@ -239,7 +232,7 @@ mod tests {
             devices: 2,
             missing: vec![2],
             allocated: Bytes::mib(1),
-            sizes: vec![(1, 1 << 30)],
+            space: AddressSpace::new(vec![(1, 1 << 30)], 4096),
             is_read_only: false,
             paths: vec![(1, "/dev/sda".to_owned())],
         };
@@ -250,7 +243,8 @@ mod tests {
         assert_eq!((error_of(1), outcome.error(ScrubState::Complete)), (String::new(), None));
         assert!(!outcome.is_clean(), "a device is missing");
         let unreadable = [Unreadable { range: SectorRange::at(16, 8), cause: Cause::Lost }];
-        assert_eq!(outcome.lost_before(&unreadable), [(1, 8192, 4096)]);
+        let lost: Vec<_> = outcome.lost_before(&unreadable).into_iter().map(|part| (part.device, part.bytes)).collect();
+        assert_eq!(lost, [(1, 8192..12_288)]);
         assert_eq!((outcome.device(1), outcome.device(2)), ("device 1 (/dev/sda)".into(), "device 2".into()));
     }
 }

@@ -458,23 +458,11 @@ fn array_line(array: &ArrayState) -> String {
     format!("Array     {} ({}), {} members", array.facts.name, array.facts.level, array.facts.members.len())
 }
 
-/// The condition of an array whose checker found data that cannot be rebuilt; of an md array: that it left out.
+/// The condition of an array whose checker found data that cannot be rebuilt. (What md's check leaves out is not lost.)
 fn lost(array: &ArrayState, reading: &ReadingState) -> Option<Condition> {
     let sectors = reading.row.passes.unreadable_sectors();
-    if sectors == 0 {
+    if sectors == 0 || array.facts.kind() == ArrayKind::Md {
         return None;
-    }
-    if array.facts.kind() == ArrayKind::Md {
-        let (name, amounts) = (&array.facts.name, vec![("skipped".to_owned(), sectors)]);
-        let headline = format!("WATCH array {name}: a list of bad blocks keeps {sectors} sectors from being compared");
-        let lines = vec![
-            array_line(array),
-            "Meaning   a member could not write there once; md reads the others instead, with so much less redundancy"
-                .to_owned(),
-            "Do        find the member (/sys/block/NAME/md/dev-*/bad_blocks), and replace it (mdadm --replace)"
-                .to_owned(),
-        ];
-        return Some(Condition { urgency: Urgency::Notice, amounts, headline, lines, controller: None });
     }
     let size = Bytes(sectors.saturating_mul(SECTOR_BYTES));
     let headline = format!("DATA AT RISK array {}: {size} cannot be read or rebuilt", array.facts.name);
@@ -489,11 +477,17 @@ fn lost(array: &ArrayState, reading: &ReadingState) -> Option<Condition> {
     Some(Condition { urgency: Urgency::Loss, amounts, headline, lines: lines.collect(), controller: None })
 }
 
-/// The condition of an array whose checker found copies or parity that disagree.
+/// The condition of an array whose checker found copies or parity that disagree, or could not compare all of them.
 fn disagreement(array: &ArrayState, reading: &ReadingState) -> Option<Condition> {
     let ArrayFlaws { corrected, mismatched } = reading.row.passes.known_flaws();
+    let skipped = if array.facts.kind() == ArrayKind::Md { reading.row.passes.unreadable_sectors() } else { 0 };
     let (problem, meaning, advice) = match (corrected, mismatched) {
-        (0, 0) => return None,
+        (0, 0) if skipped == 0 => return None,
+        (_, 0) if skipped > 0 => (
+            format!("a list of bad blocks keeps {skipped} sectors from being compared"),
+            "a member could not write there once; md reads the others instead, with so much less redundancy",
+            "find the member (/sys/block/md*/md/dev-*/bad_blocks), and replace it (mdadm --replace)",
+        ),
         (corrected, 0) => (
             match corrected {
                 1 => "1 place was wrong, and is right now".to_owned(),
@@ -519,7 +513,8 @@ fn disagreement(array: &ArrayState, reading: &ReadingState) -> Option<Condition>
         ),
     };
     let lines = vec![array_line(array), format!("Meaning   {meaning}"), format!("Do        {advice}")];
-    let amounts = [("corrected", corrected), ("mismatched", mismatched)].into_iter().filter(|(_, count)| *count > 0);
+    let amounts = [("corrected", corrected), ("mismatched", mismatched), ("skipped", skipped)];
+    let amounts = amounts.into_iter().filter(|(_, count)| *count > 0);
     let amounts = amounts.map(|(sign, count)| (sign.to_owned(), count)).collect();
     let headline = format!("WATCH array {}: {problem}", array.facts.name);
     Some(Condition { urgency: Urgency::Notice, amounts, headline, lines, controller: None })

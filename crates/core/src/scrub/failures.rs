@@ -17,8 +17,9 @@ pub(super) struct Failures {
     attempts: BTreeMap<u64, u32>,
     left_out: RangeSet,
     in_a_row: u32,
-    /// All inconclusive requests (count).
-    unanswered: u64,
+    /// All inconclusive requests (count), and the cause of the first.
+    failed: u64,
+    first_cause: Option<Cause>,
     cause: Option<Cause>,
 }
 
@@ -37,7 +38,8 @@ impl Failures {
     /// A request for `range` was inconclusive.
     pub(super) fn on_failed(&mut self, range: SectorRange, cause: Cause) -> FailureStep {
         self.cause = Some(cause);
-        self.unanswered += 1;
+        self.failed += 1;
+        self.first_cause.get_or_insert(cause);
         let attempts = self.attempts.entry(range.start.0).or_default();
         *attempts += 1;
         if *attempts < ATTEMPTS_MAX {
@@ -59,9 +61,12 @@ impl Failures {
         self.in_a_row = 0;
     }
 
-    /// Requests that were inconclusive (count), whether they were answered later or not.
-    pub(super) fn unanswered(&self) -> u64 {
-        self.unanswered
+    /// Inconclusive requests (count) whose range was answered later, or left out, and the cause of the first. One that still waits to be
+    /// repeated does not count: a stop leaves one behind where it cuts a request short.
+    pub(super) fn unanswered(&self) -> (u64, Option<Cause>) {
+        let waiting: u64 = self.attempts.values().map(|&attempts| u64::from(attempts)).sum();
+        let count = self.failed - waiting;
+        (count, self.first_cause.filter(|_| count > 0))
     }
 
     /// Why some ranges have no verdict, if any were left out.

@@ -252,6 +252,7 @@ impl Scrub {
             bad.into_iter().partition(|found| found.cause == Cause::Mismatch);
         let done = self.pass.done.count_in(self.config.range);
         let rest = Bytes((self.config.range.count() - done) * SECTOR_BYTES);
+        let (unanswered, unanswered_cause) = self.failures.unanswered();
         let activity = match self.state {
             ScrubState::Running if self.in_flight.is_empty() => ScrubActivity::Waiting,
             ScrubState::Running => ScrubActivity::Reading,
@@ -271,7 +272,8 @@ impl Scrub {
             transient_cause: self.pass.transient_cause,
             corrected: self.pass.corrected,
             found_only: self.pass.found_only,
-            unanswered: self.failures.unanswered(),
+            unanswered,
+            unanswered_cause,
             bytes_verified_now: Bytes(self.verified * SECTOR_BYTES),
             in_flight_for: self.in_flight.iter().map(|op| now.since(op.issued)).max().unwrap_or_default(),
             elapsed,

@@ -61,6 +61,8 @@ pub struct ScrubReport {
     pub transient_cause: Option<Cause>,
     /// Requests of this run that timed out, were cut short, or got an answer that proves nothing (count); they were repeated.
     pub unanswered: u64,
+    /// The cause of the first of these.
+    pub unanswered_cause: Option<Cause>,
     /// Rows of a volume, or blocks of a btrfs, that were wrong in this pass and whose right content is known (count).
     pub corrected: u64,
     /// Those of them that were only found, because nothing could be repaired then (count).

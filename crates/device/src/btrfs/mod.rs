@@ -27,6 +27,7 @@ pub use findings::{BadEnd, BadKind, BadPlace, PoolFindings, PoolFound};
 pub use ioctl::ScrubCounts;
 pub use lookup::{PoolLookup, PoolPiece, PoolUse};
 pub use members::PoolMemberError;
+pub use space::{AddressSpace, DeviceRange};
 
 use crate::detector::{DetectorKind, OpenedDetector, blind};
 use crate::shown::shown_path;
@@ -42,7 +43,6 @@ use names::FileNames;
 use scrubjay_core::scrub::Tallies;
 use scrubjay_core::scrub::idle::PolicyConfig;
 use scrubjay_core::units::Bytes;
-use space::AddressSpace;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -296,7 +296,7 @@ impl BtrfsPool {
             devices: self.members.len() + self.missing.len(),
             missing: self.missing.clone(),
             allocated: Bytes(self.allocated),
-            sizes: self.space.devices().to_vec(),
+            space: self.space.clone(),
             is_read_only: self.is_read_only,
             paths: self.members.iter().map(|member| (member.number, shown_path(&member.target.path))).collect(),
         }
@@ -365,8 +365,8 @@ pub struct PoolFacts {
     pub allocated: Bytes,
     /// Whether nothing is repaired.
     pub is_read_only: bool,
-    /// Number and size in bytes of each device that is present: the scrub's addresses are those of the devices in this order.
-    pub sizes: Vec<(u64, u64)>,
+    /// The scrub's addresses.
+    pub space: AddressSpace,
     /// Number and path, escaped for display, of each device that is present.
     pub paths: Vec<(u64, String)>,
 }

@@ -13,13 +13,13 @@ use std::ops::Range;
 
 /// The devices, by number: number and size in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct AddressSpace {
+pub struct AddressSpace {
     devices: Vec<(u64, u64)>,
 }
 
 /// A range of one device.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct DeviceRange {
+pub struct DeviceRange {
     /// The device's number.
     pub device: u64,
     /// Bytes on it.

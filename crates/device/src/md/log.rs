@@ -15,6 +15,7 @@ const KEPT_MAX: usize = 10_000;
 /// Tallies of a pass: [`MdFound::overwritten`].
 const OVERWRITTEN: &str = "overwritten";
 const OVERWRITTEN_COUNTED: &str = "overwritten-counted";
+const REPAIRS_IN_VAIN: &str = "repairs-in-vain";
 
 /// A place where an array's members do not agree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +50,8 @@ pub struct Overwritten {
     pub sectors: u64,
     /// Sectors by which `mismatch_cnt` rose there: for a mirror it counts whole requests, for parities pages.
     pub counted: u64,
+    /// Repairs (count) after which members still differed, or of which the end was not seen: each may have overwritten one side.
+    pub in_vain: u64,
 }
 
 /// All findings of a check in this run.
@@ -117,6 +120,12 @@ impl MdLog {
     pub(super) fn note_mismatch(&self, mut mismatch: MdMismatch) {
         let mut found = self.lock();
         found.mismatches.retain(|known| {
+            let is_here = !known.range.intersection(mismatch.range).is_empty();
+            if is_here && mismatch.repair == MdRepair::NotRun && known.repair != MdRepair::NotRun {
+                // It was not run again, but what it did is done.
+                mismatch.repair = MdRepair::StillDiffer;
+                mismatch.words += "; md's repair ran there before, and may have overwritten one side";
+            }
             let has_same_explanation =
                 (&known.member, &known.words, known.repair) == (&mismatch.member, &mismatch.words, mismatch.repair);
             let is_adjacent = known.range.end == mismatch.range.start || known.range.start == mismatch.range.end;
@@ -133,24 +142,26 @@ impl MdLog {
         }
     }
 
-    /// Notes that md's repair made members agree.
+    /// Notes that md's repair ran.
     pub(super) fn note_overwritten(&self, more: Overwritten) {
         let known = &mut self.lock().overwritten;
         known.sectors += more.sectors;
         known.counted += more.counted;
+        known.in_vain += more.in_vain;
     }
 
     /// What is kept for the next run of the pass.
     pub(super) fn tallies(&self) -> Tallies {
-        let Overwritten { sectors, counted } = self.lock().overwritten;
-        let all = [(OVERWRITTEN, sectors), (OVERWRITTEN_COUNTED, counted)];
+        let Overwritten { sectors, counted, in_vain } = self.lock().overwritten;
+        let all = [(OVERWRITTEN, sectors), (OVERWRITTEN_COUNTED, counted), (REPAIRS_IN_VAIN, in_vain)];
         all.into_iter().filter(|(_, count)| *count > 0).map(|(name, count)| (name.to_owned(), count)).collect()
     }
 
     /// Takes what earlier runs of the pass kept.
     pub(super) fn resume(&self, tallies: &Tallies) {
         let kept = |name| tallies.get(name).copied().unwrap_or(0);
-        self.lock().overwritten = Overwritten { sectors: kept(OVERWRITTEN), counted: kept(OVERWRITTEN_COUNTED) };
+        let (sectors, counted) = (kept(OVERWRITTEN), kept(OVERWRITTEN_COUNTED));
+        self.lock().overwritten = Overwritten { sectors, counted, in_vain: kept(REPAIRS_IN_VAIN) };
     }
 
     pub(super) fn note_repaired(&self, member: &str, sectors: u64) {

@@ -253,13 +253,19 @@ impl MdVerifier {
                 self.log.note_mismatch(MdMismatch { range, member, words, repair });
             }
         }
-        match (obstacle, repair) {
-            (Some(obstacle), _) => self.stopped(obstacle),
-            (None, MdRepair::Agree) => {
-                self.log.note_overwritten(Overwritten { sectors: differing, counted });
-                VerifyOutcome::Corrected(u32::try_from(counted).unwrap_or(u32::MAX))
+        match repair {
+            MdRepair::Agree => {
+                self.log.note_overwritten(Overwritten { sectors: differing, counted, ..Overwritten::default() });
+                return VerifyOutcome::Corrected(u32::try_from(counted).unwrap_or(u32::MAX));
             }
-            (None, _) => VerifyOutcome::Unreadable(Cause::Mismatch),
+            MdRepair::StillDiffer | MdRepair::Unchecked => {
+                self.log.note_overwritten(Overwritten { in_vain: 1, ..Overwritten::default() });
+            }
+            MdRepair::NotRun => {}
+        }
+        match obstacle {
+            Some(obstacle) => self.stopped(obstacle),
+            None => VerifyOutcome::Unreadable(Cause::Mismatch),
         }
     }
 

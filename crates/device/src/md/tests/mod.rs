@@ -7,7 +7,7 @@ use super::guard::MdGuard;
 use super::judge::MemberFiles;
 use super::kernel_log::KernelLog;
 use super::knobs::{MdKnobs, SyncAction};
-use super::log::{MdLog, MdRepair};
+use super::log::{MdLog, MdMismatch, MdRepair};
 use super::stepper::{MdStepper, StepObstacle};
 use super::undo::put_back_with;
 use super::verifier::MdVerifier;
@@ -110,7 +110,8 @@ fn ranges_in_any_order_are_all_checked_and_mismatches_are_found_in_their_ranges(
     let mismatch = VerifyOutcome::Unreadable(Cause::Mismatch);
     assert_eq!(found, [(0, mismatch), (24, mismatch), (63, mismatch)]);
     assert_eq!(array.with(|state| state.read), SECTORS, "nothing twice");
-    assert_eq!(checked.log.found().mismatches.len(), 3);
+    let noted: Vec<u64> = checked.log.found().mismatches.iter().map(|found| found.range.count()).collect();
+    assert_eq!(noted, [CHUNK; 3], "without members to read, whole chunks are named");
     drop(checked.verifier);
     assert_at_rest(&array);
 }
@@ -228,6 +229,27 @@ fn a_repair_that_ran_is_told_whatever_came_of_it() {
     let found = checked.log.found().mismatches;
     assert_eq!((found.len(), found[0].repair), (1, MdRepair::StillDiffer), "{found:?}");
     assert!(found[0].words.contains("may have overwritten one side"), "{found:?}");
+    assert_eq!(checked.log.found().overwritten.in_vain, 1);
+    // What is read again, and not repaired again, was overwritten all the same.
+    let again = MdMismatch { repair: MdRepair::NotRun, words: "page differs".to_owned(), ..found[0].clone() };
+    checked.log.note_mismatch(again);
+    assert_eq!(checked.log.found().mismatches[0].repair, MdRepair::StillDiffer);
+    // The next run of the pass does not know where, but that.
+    drop(checked.verifier);
+    let next = MdLog::new(MdGeometry::read(&array, 1024).unwrap());
+    next.resume(&checked.log.tallies());
+    assert_eq!(next.found().overwritten.in_vain, 1);
+}
+
+#[test]
+fn a_repair_whose_check_is_cut_short_is_told() {
+    let array = ModelArray::new("raid1", 2, 1024, 0);
+    array.with(|state| (state.mismatched, state.cuts_check_after_repair) = ([64].into(), true));
+    let mut checked = with_files(&array, copies(2, 1024, &[1], 64), true);
+    assert!(matches!(checked.verify(64, 72), VerifyOutcome::Gone | VerifyOutcome::Inconclusive(_)));
+    let found = checked.log.found();
+    assert_eq!((found.mismatches.len(), found.mismatches[0].repair), (1, MdRepair::Unchecked), "{found:?}");
+    assert_eq!(found.overwritten.in_vain, 1);
 }
 
 #[test]

@@ -44,6 +44,8 @@ pub struct ModelState {
     pub rewritten: u64,
     /// A repair does not last: the page is written all the time.
     pub is_rewritten: bool,
+    /// No check can begin once a repair has run.
+    pub cuts_check_after_repair: bool,
 }
 
 const STRIDE: u64 = 128;
@@ -155,6 +157,11 @@ impl MdKnobs for ModelArray {
             let is_running = state.action != "idle";
             match (file, value) {
                 ("sync_action", "check" | "repair") if is_running => errno(libc::EBUSY),
+                ("sync_action", "check")
+                    if state.cuts_check_after_repair && state.actions.iter().any(|action| action == "repair") =>
+                {
+                    errno(libc::EIO)
+                }
                 ("sync_action", action @ ("check" | "repair")) => {
                     (state.action, state.at) = (action.to_owned(), None);
                     state.actions.push(action.to_owned());
