@@ -231,7 +231,7 @@ impl TargetOutcome {
                 Some("paused, but its progress could not be saved".to_owned())
             }
             ScrubState::Complete if !self.ended.is_saved => Some(
-                "all was verified, but that could not be saved: the next run reads again what is not saved".to_owned(),
+                "the pass is complete, but could not be saved: the next run reads again what is not saved".to_owned(),
             ),
             ScrubState::Running | ScrubState::Complete if !self.ended.is_recorded => {
                 Some("the record could not be written".to_owned())

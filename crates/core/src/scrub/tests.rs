@@ -229,6 +229,23 @@ fn inconclusive_ranges_are_retried_then_left_out_and_the_rest_is_verified() {
 }
 
 #[test]
+fn requests_that_were_not_answered_at_first_are_counted_unless_a_stop_cut_them_short() {
+    let timeout = VerifyOutcome::Inconclusive(Cause::Errno(110));
+    let mut bench = Bench::new(Grid::new(256, 64, 64), OrderKind::SEQUENTIAL, &[]);
+    for attempt in 0.. {
+        bench.now += RETRY_PAUSE;
+        let Some(Op::Verify { id, range }) = bench.scrub.poll_op(bench.now) else { break };
+        let fails = range.contains(Sector(0)) && attempt < 2;
+        bench.complete(id, if fails { timeout } else { VerifyOutcome::Clean });
+        let expected = if attempt < 2 { 0 } else { 2 };
+        assert_eq!(bench.scrub.report(bench.now).unanswered, expected, "a stop now would leave it behind");
+    }
+    let report = bench.scrub.report(bench.now);
+    assert_eq!((report.state, report.unanswered), (ScrubState::Complete, 2));
+    assert_eq!(report.unanswered_cause, Some(Cause::Errno(110)));
+}
+
+#[test]
 fn a_zone_of_time_outs_does_not_keep_the_scrub_from_the_rest() {
     let timeout = VerifyOutcome::Inconclusive(Cause::Errno(110));
     let zone = SectorRange::new(5000, 5048);

@@ -20,6 +20,14 @@ fn status() -> WatchDocument {
         reading: ReadingEntry { activity: "held".into(), ..ReadingEntry::default() },
         ..DiskEntry::default()
     };
+    let notes = vec![EVIL.into()];
+    let read = DiskEntry {
+        key: "ZL2ABCDF".into(),
+        name: Some("sdb".into()),
+        health: "ok".into(),
+        reading: ReadingEntry { activity: "reading".into(), is_blind: true, notes, ..ReadingEntry::default() },
+        ..DiskEntry::default()
+    };
     let incident = |kind: &str, urgency: &str| IncidentEntry {
         subject: "ZL2ABCDE".into(),
         kind: kind.into(),
@@ -35,7 +43,7 @@ fn status() -> WatchDocument {
         sentence: format!("1 problem: {EVIL}"),
         lights: vec![LightEntry { name: "Disks".into(), colour: "green".into(), words: EVIL.into() }],
         to_do: vec![format!("replace {EVIL}"), format!("notice {EVIL}")],
-        disks: vec![disk],
+        disks: vec![disk, read],
         incidents: vec![incident("health", "replace"), incident("unread", "notice")],
         ..WatchDocument::default()
     }
@@ -163,6 +171,14 @@ fn a_session_acts_only_by_its_own_forms() {
 }
 
 /// The button leads back to its page, and nowhere else.
+#[test]
+fn a_scrub_that_sees_no_requests_of_others_says_so() {
+    let (site, _) = site(true);
+    let page = text(&get(&site, "/", &[], local()));
+    assert!(page.contains("others cannot be seen here, nor spared"), "{page}");
+    assert!(!page.contains("no other requests were seen"), "{page}");
+}
+
 #[test]
 fn scrub_now_works_from_the_disk_page_and_the_front_page() {
     let (site, requests) = site(true);
