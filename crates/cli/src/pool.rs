@@ -67,7 +67,7 @@ pub fn headline(outcome: &TargetOutcome, pool: &PoolOutcome, transient: &str) ->
 /// The lines below the first one.
 pub fn lines(outcome: &TargetOutcome, pool: &PoolOutcome) -> Vec<String> {
     let found = &pool.found;
-    let before = pool.lost_before(&outcome.ended.report.unreadable);
+    let before = pool.lost_before(&outcome.facts.unreadable_before);
     let mut lines: Vec<String> = found.places.iter().take(PLACES_SHOWN).map(|place| line(pool, place)).collect();
     let more = found.places.len().saturating_sub(PLACES_SHOWN) as u64 + found.places_untold;
     if more > 0 {

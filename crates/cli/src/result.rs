@@ -10,7 +10,6 @@ use scrubjay_core::stats::DurationHistogram;
 use scrubjay_core::units::{Bytes, Nanos, SectorRange};
 use scrubjay_core::volume::finding::Resolution;
 use scrubjay_device::detector::DetectorKind;
-use scrubjay_device::md::{MdMismatch, MdRepair};
 use scrubjay_jobs::doing::held_up;
 use scrubjay_jobs::outcome::{OutcomeKind, TargetOutcome};
 use scrubjay_jobs::quantity::{show_count, show_time};
@@ -32,6 +31,10 @@ const PLACES_SHOWN: usize = 8;
 /// What to do about unreadable sectors.
 const ADVICE: &str = "what they held is lost unless a RAID or a backup has it: restore it from there (the write repairs the \
 sector), and replace the disk if there are more next time";
+
+/// What to do about what no member of an array holds any more.
+const ADVICE_LOST_BY_MD: &str =
+    "too many of its members' lists of bad blocks have that, so nothing holds it: restore it from a backup";
 
 /// What to do about what md's check left out.
 const ADVICE_SKIPPED: &str = "md does not read that member there, so there is less redundancy: reads get what the others hold. Find it by the \
@@ -91,6 +94,9 @@ pub fn print(outcomes: &[TargetOutcome], out: &mut impl Write) -> io::Result<()>
             let mut lost = outcome.found.iter().flatten().filter(|finding| finding.end == Resolution::Lost).peekable();
             let is_undecided = lost.peek().is_some() && lost.all(|finding| finding.chunk.starts_with('P'));
             let advice = match (outcome.found.is_some(), is_undecided) {
+                _ if outcome.checked.is_some() && runs.iter().any(|found| found.cause == Cause::Lost) => {
+                    ADVICE_LOST_BY_MD
+                }
                 _ if outcome.checked.is_some() => ADVICE_SKIPPED,
                 (true, true) => ADVICE_UNDECIDED,
                 (true, false) => ADVICE_LOST,
@@ -168,25 +174,22 @@ fn mismatches(outcome: &TargetOutcome, out: &mut impl Write) -> io::Result<()> {
     if places.len() > RUNS_SHOWN {
         writeln!(out, "  ... and {} more places (--json lists all)", places.len() - RUNS_SHOWN)?;
     }
-    let is_untouched = |found: &Option<&MdMismatch>| found.is_none_or(|found| found.repair == MdRepair::NotRun);
-    if places.iter().any(|(_, found)| is_untouched(found)) {
-        // Where earlier runs of the pass had md repair in vain is not known any more.
-        let in_vain = outcome.overwritten().in_vain;
-        match in_vain {
-            0 => writeln!(out, "  nothing was changed there: {ADVICE_MISMATCH}")?,
-            1 => writeln!(
-                out,
-                "  in this pass md's repair ran at one place in vain, and may have overwritten one side there"
-            )?,
-            count => writeln!(
-                out,
-                "  in this pass md's repair ran {} times in vain, and may have overwritten one side each time",
-                show_count(count)
-            )?,
-        }
-        if in_vain > 0 {
-            writeln!(out, "  {ADVICE_MISMATCH}")?;
-        }
+    // Where earlier runs of the pass had md repair in vain is not known any more.
+    let in_vain = match outcome.overwritten().in_vain {
+        0 => None,
+        1 => Some(
+            "in this pass md's repair ran at one place in vain, and may have overwritten one side there".to_owned(),
+        ),
+        count => Some(format!(
+            "in this pass md's repair ran {} times in vain, and may have overwritten one side each time",
+            show_count(count)
+        )),
+    };
+    match (&in_vain, places.is_empty()) {
+        (None, false) => writeln!(out, "  nothing was changed there: {ADVICE_MISMATCH}")?,
+        (Some(words), false) => writeln!(out, "  {words}\n  {ADVICE_MISMATCH}")?,
+        (Some(words), true) => writeln!(out, "  {words}; its members agree now")?,
+        (None, true) => {}
     }
     for found in outcome.agreed().take(RUNS_SHOWN) {
         let (start, count) = (found.range.start, show_count(found.range.count()));
@@ -255,8 +258,8 @@ fn stripes(count: u64) -> String {
 
 /// The first line: the result, and before it why it is not kept, if it is not.
 fn headline(outcome: &TargetOutcome) -> String {
-    let is_complete = outcome.ended.report.state == ScrubState::Complete;
-    let error = outcome.error().filter(|_| is_complete).map(|error| format!("NOT KEPT: {error}; ")).unwrap_or_default();
+    let is_lost = outcome.ended.report.state == ScrubState::Complete && !outcome.ended.is_saved;
+    let error = outcome.error().filter(|_| is_lost).map(|error| format!("NOT KEPT: {error}; ")).unwrap_or_default();
     error + &result(outcome)
 }
 
@@ -497,6 +500,8 @@ mod tests {
             policy: "waiting",
             goal: None,
             resumed: false,
+            resumed_from: None,
+            unreadable_before: Vec::new(),
             notes: Vec::new(),
         };
         let report = scrub.report(now);

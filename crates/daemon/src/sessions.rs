@@ -5,7 +5,7 @@
 
 use scrubjay_core::scrub::idle::{Goal, PolicyConfig};
 use scrubjay_core::scrub::saved::Saved;
-use scrubjay_core::scrub::verdict::Cause;
+use scrubjay_core::scrub::verdict::{Cause, Unreadable};
 use scrubjay_core::scrub::{EndedPass, ScrubReport, ScrubState};
 use scrubjay_core::units::{Bytes, Nanos, SECTOR_BYTES, SectorRange, UnixSeconds};
 use scrubjay_device::clock;
@@ -319,16 +319,20 @@ fn read(
 fn pass_report(order: &PassOrder, session: &SessionReport) -> PassReport {
     let report = &session.report;
     let (bytes, seconds) = (report.bytes_requested, report.reading.as_secs_f64());
+    // What md could not compare is not lost: it counts with what disagrees.
+    let (skipped, unreadable): (Vec<Unreadable>, Vec<Unreadable>) =
+        report.unreadable.iter().partition(|found| found.cause == Cause::Skipped);
+    let skipped: u64 = skipped.iter().map(|found| found.range.count()).sum();
     let is_measured = bytes >= MEASURED_MIN && seconds > 0.0;
     PassReport {
         pass: order.pass,
         begun: order.begun,
         is_found: false,
         done: report.bytes_verified.sectors() + report.unreadable_sectors() + report.mismatched_sectors(),
-        unreadable: report.unreadable.iter().map(|found| found.range).collect(),
+        unreadable: unreadable.iter().map(|found| found.range).collect(),
         retries: report.transient_errors,
         corrected: report.corrected - session.unrepaired,
-        mismatched: report.mismatched_sectors() + session.unrepaired,
+        mismatched: report.mismatched_sectors() + skipped + session.unrepaired,
         bytes_per_second: if seconds > 0.0 { (bytes.0 as f64 / seconds) as u64 } else { 0 },
         service_nanos: match is_measured {
             true => (seconds * 1e9 * USUAL_READ.0 as f64 / bytes.0 as f64) as u64,
@@ -371,7 +375,8 @@ impl KeptPass {
                 return KeptPass::Older;
             }
             let runs = pass.unreadable.iter().map(|(&start, &(count, cause))| (SectorRange::at(start, count), cause));
-            let (mismatched, unreadable): (Vec<_>, Vec<_>) = runs.partition(|(_, cause)| *cause == Cause::Mismatch);
+            let (mismatched, unreadable): (Vec<_>, Vec<_>) =
+                runs.partition(|(_, cause)| matches!(cause, Cause::Mismatch | Cause::Skipped));
             return KeptPass::UnderWay(PassReport {
                 done: pass.done.count(),
                 unreadable: unreadable.into_iter().map(|(run, _)| run).collect(),

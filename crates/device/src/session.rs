@@ -19,7 +19,7 @@ use scrubjay_core::scrub::recording::RecordingEntry;
 use scrubjay_core::scrub::saved::Saved;
 use scrubjay_core::scrub::tour::{Grid, OrderKind};
 use scrubjay_core::scrub::{Config, Pass, Scrub, ScrubReport, ScrubState};
-use scrubjay_core::units::{Bytes, Nanos, SECTOR_BYTES, SectorRange};
+use scrubjay_core::units::{Bytes, Nanos, SECTOR_BYTES, SectorRange, UnixSeconds};
 use std::fmt;
 use std::io::{self, BufWriter, Write};
 use std::ops::Range;
@@ -126,6 +126,10 @@ pub struct SessionInfo {
     pub goal: Option<Goal>,
     /// Whether it resumes a pass that was under way.
     pub resumed: bool,
+    /// When that pass was begun, if it was some days ago.
+    pub resumed_from: Option<UnixSeconds>,
+    /// What earlier runs of the pass found unreadable.
+    pub unreadable_before: Vec<SectorRange>,
     /// Anything else a user should know.
     pub notes: Vec<String>,
 }
@@ -175,9 +179,7 @@ impl ScrubSession {
         let (coverage, pass) = load(&store, &*subject, grid, options.fresh, &mut notes)?;
         subject.resume(&pass.tallies);
         let age_days = clock::today().0.saturating_sub(pass.begun.0) / DAY_SECONDS;
-        if pass.done.count() > 0 && age_days >= AGE_TOLD_DAYS {
-            notes.push(format!("this pass was begun {age_days} days ago: what it read first, it read then"));
-        }
+        let is_old = pass.done.count() > 0 && age_days >= AGE_TOLD_DAYS;
         let verifier = open_verifier(&*subject, options)?;
         let depth = usize::from(verifier.depth);
         // Before the detector is opened: the subject may read its own labels, which is no request of others.
@@ -189,7 +191,7 @@ impl ScrubSession {
             depth,
             held_max: subject.held_max(),
             started: Nanos::ZERO,
-            today: scrubjay_core::units::UnixSeconds(0),
+            today: UnixSeconds(0),
         };
         // Only a new file: an existing one might hold data, or be the target itself.
         let record = options.record.as_ref().map(|file| OutputFile::create(file, Existing::Kept)).transpose()?;
@@ -215,6 +217,12 @@ impl ScrubSession {
             policy: options.policy.kind().name,
             goal: options.policy.goal(),
             resumed: pass.done.count() > 0,
+            resumed_from: is_old.then_some(pass.begun),
+            unreadable_before: pass
+                .unreadable
+                .iter()
+                .map(|(&start, &(count, _))| SectorRange::at(start, count))
+                .collect(),
             notes,
         };
         let scrub_setup = (config, options.order, options.policy, coverage, pass);
@@ -369,7 +377,7 @@ fn load(
         return Ok((Coverage::new(grid), Pass::default()));
     }
     let mut coverage = saved.coverage.onto(grid);
-    let is_to_repair = saved.pass.as_ref().is_some_and(|pass| pass.found_only > 0) && subject.may_repair();
+    let is_to_repair = saved.pass.as_ref().is_some_and(|pass| pass.left_wrong() > 0) && subject.may_repair();
     match saved.pass {
         Some(mut pass) if !fresh && !is_to_repair => {
             let again = if subject.may_repair_mismatches() { pass.revisit_mismatches() } else { 0 };

@@ -1,5 +1,6 @@
 //! The outcome of one target: the source of JSON, text and alerts.
 
+use crate::control::wording;
 use crate::pool::PoolOutcome;
 use crate::quantity::show_count;
 use crate::target::TargetLogs;
@@ -251,10 +252,11 @@ impl TargetOutcome {
                 1 => "one request".to_owned(),
                 count => format!("{} requests", show_count(count)),
             };
-            format!(
-                "{requests} timed out, or ended without an answer about the sectors ({cause}), and had to be repeated: see the \
-                 kernel's log"
-            )
+            let hint = if self.pool.is_none() && self.checked.is_none() { ": see the kernel's log" } else { "" };
+            format!("{requests} timed out, or ended without an answer about the sectors ({cause}), and had to be repeated{hint}")
+        });
+        let resumed = self.facts.resumed_from.map(|begun| {
+            format!("this pass was begun on {}: what it read first, it read then", wording::date(begun.0))
         });
         let pool = self.pool.iter().flat_map(PoolOutcome::notes);
         let cached = self.checked.as_ref().map_or(0, |checked| checked.cached_sectors);
@@ -266,6 +268,7 @@ impl TargetOutcome {
         notes
             .chain(pool)
             .chain(troubles)
+            .chain(resumed)
             .chain(unanswered)
             .chain(lost)
             .chain(cached)
@@ -280,7 +283,9 @@ impl TargetOutcome {
         let is_read = report.unreadable.is_empty() && report.mismatched.is_empty();
         let is_spotless = is_pool_clean && is_read && report.transient_errors == 0 && report.corrected == 0;
         let is_spotless = is_spotless
-            && self.checked.as_ref().is_none_or(|found| found.repaired.is_empty() && found.mismatches.is_empty());
+            && self.checked.as_ref().is_none_or(|found| {
+                found.repaired.is_empty() && found.mismatches.is_empty() && found.overwritten == Overwritten::default()
+            });
         match report.state {
             ScrubState::Gone | ScrubState::Failed(_) => OutcomeKind::Failed,
             ScrubState::Running | ScrubState::Complete if !self.ended.is_saved => OutcomeKind::Failed,

@@ -2,8 +2,8 @@
 
 use crate::quantity::show_time;
 use scrubjay_core::scrub::ScrubState;
-use scrubjay_core::scrub::verdict::{Cause, Unreadable};
-use scrubjay_core::units::Nanos;
+use scrubjay_core::scrub::verdict::Cause;
+use scrubjay_core::units::{Nanos, SectorRange};
 use scrubjay_device::btrfs::{BadEnd, BadPlace, DeviceRange, PoolFacts, PoolFindings, PoolFound, ScrubCounts};
 use serde::Serialize;
 
@@ -111,8 +111,8 @@ impl PoolOutcome {
     }
 
     /// Where earlier runs of the pass found blocks without a right copy.
-    pub fn lost_before(&self, unreadable: &[Unreadable]) -> Vec<DeviceRange> {
-        let mut parts: Vec<_> = unreadable.iter().flat_map(|found| self.facts.space.parts(found.range)).collect();
+    pub fn lost_before(&self, unreadable_before: &[SectorRange]) -> Vec<DeviceRange> {
+        let mut parts: Vec<_> = unreadable_before.iter().flat_map(|range| self.facts.space.parts(*range)).collect();
         let is_told = |part: &DeviceRange| {
             let lost =
                 self.found.places.iter().filter(|place| place.end == BadEnd::Lost && place.device == part.device);
@@ -223,7 +223,7 @@ impl PlaceDocument {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scrubjay_core::units::{Bytes, SectorRange};
+    use scrubjay_core::units::Bytes;
     use scrubjay_device::btrfs::AddressSpace;
 
     #[test]
@@ -242,8 +242,8 @@ mod tests {
         assert!(error_of(ECANCELED).contains("cancelled") && error_of(EROFS).contains("read-only"));
         assert_eq!((error_of(1), outcome.error(ScrubState::Complete)), (String::new(), None));
         assert!(!outcome.is_clean(), "a device is missing");
-        let unreadable = [Unreadable { range: SectorRange::at(16, 8), cause: Cause::Lost }];
-        let lost: Vec<_> = outcome.lost_before(&unreadable).into_iter().map(|part| (part.device, part.bytes)).collect();
+        let lost: Vec<_> =
+            outcome.lost_before(&[SectorRange::at(16, 8)]).into_iter().map(|part| (part.device, part.bytes)).collect();
         assert_eq!(lost, [(1, 8192..12_288)]);
         assert_eq!((outcome.device(1), outcome.device(2)), ("device 1 (/dev/sda)".into(), "device 2".into()));
     }

@@ -458,10 +458,10 @@ fn array_line(array: &ArrayState) -> String {
     format!("Array     {} ({}), {} members", array.facts.name, array.facts.level, array.facts.members.len())
 }
 
-/// The condition of an array whose checker found data that cannot be rebuilt. (What md's check leaves out is not lost.)
+/// The condition of an array whose checker found data that cannot be rebuilt.
 fn lost(array: &ArrayState, reading: &ReadingState) -> Option<Condition> {
     let sectors = reading.row.passes.unreadable_sectors();
-    if sectors == 0 || array.facts.kind() == ArrayKind::Md {
+    if sectors == 0 {
         return None;
     }
     let size = Bytes(sectors.saturating_mul(SECTOR_BYTES));
@@ -477,18 +477,12 @@ fn lost(array: &ArrayState, reading: &ReadingState) -> Option<Condition> {
     Some(Condition { urgency: Urgency::Loss, amounts, headline, lines: lines.collect(), controller: None })
 }
 
-/// The condition of an array whose checker found copies or parity that disagree, or could not compare all of them.
+/// The condition of an array whose checker found copies or parity that disagree.
 fn disagreement(array: &ArrayState, reading: &ReadingState) -> Option<Condition> {
     let ArrayFlaws { corrected, mismatched } = reading.row.passes.known_flaws();
-    let skipped = if array.facts.kind() == ArrayKind::Md { reading.row.passes.unreadable_sectors() } else { 0 };
-    let (problem, meaning, advice) = match (corrected, mismatched) {
-        (0, 0) if skipped == 0 => return None,
-        (_, 0) if skipped > 0 => (
-            format!("a list of bad blocks keeps {skipped} sectors from being compared"),
-            "a member could not write there once; md reads the others instead, with so much less redundancy",
-            "find the member (/sys/block/md*/md/dev-*/bad_blocks), and replace it (mdadm --replace)",
-        ),
-        (corrected, 0) => (
+    let (problem, meaning, advice) = match (corrected, mismatched, array.facts.kind()) {
+        (0, 0, _) => return None,
+        (corrected, 0, _) => (
             match corrected {
                 1 => "1 place was wrong, and is right now".to_owned(),
                 _ => format!("{corrected} places were wrong, and are right now"),
@@ -496,25 +490,25 @@ fn disagreement(array: &ArrayState, reading: &ReadingState) -> Option<Condition>
             "it was repaired from the other members, or was right when it was read again",
             "nothing; if it becomes more, look which member it is: its log says so",
         ),
-        (_, mismatched) if array.facts.kind() == ArrayKind::Btrfs => (
+        (_, mismatched, ArrayKind::Btrfs) => (
             format!("{mismatched} places are wrong, and were not made right"),
             "a copy elsewhere is right, but here the file system is mounted read-only",
             "run `scrubjay scrub` on its mount point, where it is mounted to be written",
         ),
-        (_, rows) if array.facts.kind() == ArrayKind::Volume => (
+        (_, rows, ArrayKind::Volume) => (
             format!("{rows} rows are wrong on a member, and were not made right"),
             "the other members hold what is right, but that member's disk does not take it, or the volume is read-only",
             "see which member it is (`scrubjay volume status`), and replace its disk",
         ),
-        (_, mismatched) => (
-            format!("{mismatched} sectors disagree between its members"),
-            "of a RAID-1 or 10 it may be swap or a write that was under way; of others parity is wrong",
-            "compare what lies there with a backup before anything repairs it",
+        (_, mismatched, ArrayKind::Md) => (
+            format!("{mismatched} sectors disagree between its members, or could not be compared"),
+            "of a RAID-1 or 10 it may be swap or a write that was under way; of others parity is wrong; or a member's list of bad \
+             blocks has them (/sys/block/md*/md/dev-*/bad_blocks), so that there is less redundancy",
+            "compare what lies there with a backup before anything repairs it; replace a member with such a list",
         ),
     };
     let lines = vec![array_line(array), format!("Meaning   {meaning}"), format!("Do        {advice}")];
-    let amounts = [("corrected", corrected), ("mismatched", mismatched), ("skipped", skipped)];
-    let amounts = amounts.into_iter().filter(|(_, count)| *count > 0);
+    let amounts = [("corrected", corrected), ("mismatched", mismatched)].into_iter().filter(|(_, count)| *count > 0);
     let amounts = amounts.map(|(sign, count)| (sign.to_owned(), count)).collect();
     let headline = format!("WATCH array {}: {problem}", array.facts.name);
     Some(Condition { urgency: Urgency::Notice, amounts, headline, lines, controller: None })

@@ -134,7 +134,7 @@ pub struct ArrayFacts {
 /// Whose array it is: what its check counts, and what its findings mean, depends on that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArrayKind {
-    /// md's: mismatches are sectors; what a check cannot compare is what a member's list of bad blocks has.
+    /// md's: mismatches are sectors, those that a member's list of bad blocks keeps from being compared among them.
     Md,
     /// A btrfs: counts are blocks.
     Btrfs,
@@ -152,18 +152,10 @@ impl ArrayKind {
         }
     }
 
-    /// What is wrong with what its check could neither read nor rebuild, in a word or two after the count.
-    pub fn words_of_unreadable(self) -> &'static str {
-        match self {
-            ArrayKind::Md => "sectors not compared",
-            ArrayKind::Btrfs | ArrayKind::Volume => "sectors unreadable, lost",
-        }
-    }
-
     /// What is wrong with what its check left as it is, in some words after the count.
     pub fn words_of_mismatched(self) -> &'static str {
         match self {
-            ArrayKind::Md => "sectors disagree",
+            ArrayKind::Md => "sectors disagree, or not compared",
             ArrayKind::Btrfs => "blocks wrong, not repaired",
             ArrayKind::Volume => "rows wrong, not repaired",
         }
@@ -319,7 +311,7 @@ pub struct PassReport {
     pub retries: u64,
     /// For an array: rows or copies that were wrong in this pass, and were repaired from the others, or right when read again.
     pub corrected: u64,
-    /// For an array: sectors whose copies or parity disagreed in this pass, and were left as they are.
+    /// For an array: sectors whose copies or parity disagreed in this pass, or could not be compared, and were left as they are.
     pub mismatched: u64,
     /// Mean rate of the disk while it was read, in bytes a second; 0 if not measured.
     pub bytes_per_second: u64,

@@ -212,14 +212,12 @@ fn arrays(text: &mut MetricsText, arrays: &[ArrayEntry], is_fresh: bool) {
         ),
         (
             "array_corrupt_blocks",
-            "What its last check found wrong and left: sectors that disagree; of a btrfs blocks, of a volume rows.",
+            "What its last check found wrong and left: sectors that disagree, or were not compared; of a btrfs blocks, of a volume rows.",
             |array| array.check.as_ref().map(|check| check.mismatched as f64),
         ),
-        (
-            "array_unreadable_sectors",
-            "Sectors that its last check could neither read nor rebuild; of an md array: that it left out (bad blocks).",
-            |array| array.check.as_ref().map(|check| check.unreadable as f64),
-        ),
+        ("array_unreadable_sectors", "Sectors that its last check could neither read nor rebuild.", |array| {
+            array.check.as_ref().map(|check| check.unreadable as f64)
+        }),
         (
             "array_oldest_check_timestamp_seconds",
             "When the part that was checked longest ago was checked. Absent: some never were, or nothing here checks it.",

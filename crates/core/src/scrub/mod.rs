@@ -28,7 +28,7 @@ pub mod verdict;
 
 pub use forecast::Forecast;
 pub use latency::ForegroundLatency;
-pub use pass::{EndedPass, Pass, Tallies};
+pub use pass::{EndedPass, Pass, TRANSIENT, Tallies};
 pub use report::{ScrubActivity, ScrubReport, ScrubState};
 
 use crate::range_set::RangeSet;

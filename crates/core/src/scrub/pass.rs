@@ -29,6 +29,9 @@ pub struct Pass {
 /// What a subject counts over all runs of a pass, by name: a word of lower-case letters and hyphens.
 pub type Tallies = BTreeMap<String, u64>;
 
+/// The tally of what [`Pass::corrected`] counts, and was right when it was read again.
+pub const TRANSIENT: &str = "transient";
+
 /// What is kept of a complete pass, besides the coverage map; see [`Pass`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EndedPass {
@@ -43,6 +46,11 @@ impl Pass {
     pub fn ended(&self) -> EndedPass {
         let Pass { transient_errors, corrected, .. } = *self;
         EndedPass { transient_errors, corrected }
+    }
+
+    /// What was only found, and was not right when it was read again (count).
+    pub fn left_wrong(&self) -> u64 {
+        self.found_only.saturating_sub(self.tallies.get(TRANSIENT).copied().unwrap_or(0))
     }
 
     /// Forgets the verdicts on sectors that disagree, so that they are verified again. Returns how many they were.

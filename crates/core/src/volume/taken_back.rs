@@ -53,7 +53,11 @@ pub(super) async fn make_sure(
         let outdated = std::mem::replace(written, renewed);
         handle.with(|state| state.io.recycle(outdated.into_iter().map(|(_, row)| row)));
     }
-    let present = handle.with(|state| lost - state.membership.missing(stripe));
+    // It may have broken meanwhile: then nothing was decided, and nobody is blamed.
+    let present = handle.with(|state| match state.membership.is_broken {
+        true => PositionSet::NONE,
+        false => lost - state.membership.missing(stripe),
+    });
     for (position, kind) in wrong.into_iter().filter(|&(position, _)| present.contains(position)) {
         let end = if still_lost.contains(position) { Resolution::Reconstructed } else { Resolution::Repaired };
         let place = handle.with(|state| {

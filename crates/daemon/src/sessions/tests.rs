@@ -90,10 +90,13 @@ fn saved_state_counts_only_for_the_pass_in_which_it_was_begun() {
     let coverage = Coverage::new(Grid::new(1000, 100, 10));
     let mut pass = Pass { begun: UnixSeconds(5000), transient_errors: 2, corrected: 3, ..Pass::default() };
     pass.done.insert(SectorRange::at(0, 70));
-    pass.unreadable.insert(8, (2, scrubjay_core::scrub::verdict::Cause::Errno(5)));
+    pass.unreadable.insert(8, (2, Cause::Errno(5)));
+    pass.unreadable.insert(20, (8, Cause::Skipped));
     let saved =
         Saved { disk: "d".into(), at: UnixSeconds(6000), coverage, pass: Some(pass), ended: EndedPass::default() };
-    let report = PassReport { done: 70, unreadable: vec![SectorRange::at(8, 2)], retries: 2, ..PassReport::default() };
+    // What md could not compare is not lost.
+    let unreadable = vec![SectorRange::at(8, 2)];
+    let report = PassReport { done: 70, unreadable, mismatched: 8, retries: 2, ..PassReport::default() };
     assert_eq!(KeptPass::of_saved(&saved, UnixSeconds(5000), UnixSeconds(7000)), KeptPass::UnderWay(report));
     assert_eq!(KeptPass::of_saved(&saved, UnixSeconds(5001), UnixSeconds(7000)), KeptPass::Older);
     let mut whole = Saved { pass: None, ..saved };

@@ -1,15 +1,16 @@
 //! The findings of a btrfs scrub: counts as btrfs counts, and the places, with the files that they belong to.
 
 use super::ioctl::ScrubCounts;
-use scrubjay_core::scrub::Tallies;
+use scrubjay_core::scrub::{TRANSIENT, Tallies};
 use scrubjay_core::units::Nanos;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Places that are kept, at most; further ones are counted.
 const PLACES_MAX: usize = 1000;
-/// Tallies of a pass: [`PoolFound::chunks_known`] and [`PoolFound::unused_unreadable`].
+/// Tallies of a pass: [`PoolFound::chunks_known`], [`PoolFound::unused_unreadable`] and [`PoolFound::unrepaired`]; and [`TRANSIENT`].
 const CHUNKS_KNOWN: &str = "chunks-known";
 const UNUSED_UNREADABLE: &str = "unused-unreadable";
+const UNREPAIRED: &str = "unrepaired";
 
 /// Collects findings. A clone is a handle on the same.
 #[derive(Clone, Debug, Default)]
@@ -30,17 +31,14 @@ pub struct PoolFound {
     pub extents_given: u64,
     /// Bytes of wrong blocks of which no copy is right.
     pub lost_bytes: u64,
-    /// Sectors of blocks that are still wrong, though a copy elsewhere is right: nothing was repaired.
+    /// Sectors of blocks, and superblocks, that are still wrong, though a copy elsewhere is right, in all runs of the pass: nothing was
+    /// repaired.
     pub unrepaired: u64,
     /// Sectors of blocks that were wrong each time they were checked, and right when their extent was read: btrfs repaired them
-    /// when a client read them, or the device gave wrong bytes for a while.
+    /// when a client read them, or the device gave wrong bytes for a while. In all runs of the pass.
     pub transient: u64,
-    /// Superblocks that are still wrong.
-    pub superblocks_wrong: u64,
     /// Blocks that cannot be read and that are not in use, in all runs of the pass.
     pub unused_unreadable: u64,
-    /// How many of these earlier runs found.
-    pub(super) unused_before: u64,
     /// Time in which btrfs's own scrub read chunks with parities, so that the foreground could not be seen.
     pub unwatched: Nanos,
     /// Chunks from this logical address on were allocated since the pass began; `None`: not known yet.
@@ -134,17 +132,23 @@ impl PoolFindings {
     /// What is kept for the next run of the pass.
     pub(super) fn tallies(&self) -> Tallies {
         let found = self.lock();
-        let unused = Some(found.unused_unreadable).filter(|&count| count > 0);
-        let all = [(CHUNKS_KNOWN, found.chunks_known), (UNUSED_UNREADABLE, unused)];
-        all.into_iter().filter_map(|(name, count)| Some((name.to_owned(), count?))).collect()
+        let counts = [
+            (UNUSED_UNREADABLE, found.unused_unreadable),
+            (UNREPAIRED, found.unrepaired),
+            (TRANSIENT, found.transient),
+        ];
+        let counts = counts.into_iter().filter(|(_, count)| *count > 0);
+        let known = found.chunks_known.map(|known| (CHUNKS_KNOWN, known));
+        counts.chain(known).map(|(name, count)| (name.to_owned(), count)).collect()
     }
 
     /// Takes what earlier runs of the pass kept.
     pub(super) fn resume(&self, tallies: &Tallies) {
-        let unused = tallies.get(UNUSED_UNREADABLE).copied().unwrap_or(0);
-        let chunks_known = tallies.get(CHUNKS_KNOWN).copied();
+        let kept = |name| tallies.get(name).copied();
         self.note(|found| {
-            (found.unused_unreadable, found.unused_before, found.chunks_known) = (unused, unused, chunks_known);
+            found.chunks_known = kept(CHUNKS_KNOWN);
+            found.unused_unreadable = kept(UNUSED_UNREADABLE).unwrap_or(0);
+            (found.unrepaired, found.transient) = (kept(UNREPAIRED).unwrap_or(0), kept(TRANSIENT).unwrap_or(0));
         });
     }
 
@@ -173,7 +177,8 @@ impl PoolFound {
 
     /// Whether nothing was found.
     pub fn is_clean(&self) -> bool {
-        self.places.is_empty() && self.places_untold == 0 && self.superblocks_wrong == 0 && self.unused_unreadable == 0
+        let counts = [self.places_untold, self.unused_unreadable, self.unrepaired, self.transient];
+        self.places.is_empty() && counts == [0; 4]
     }
 }
 
@@ -208,11 +213,15 @@ mod tests {
         let first = PoolFindings::default();
         assert_eq!(first.tallies(), Tallies::new());
         first.resume(&Tallies::new());
-        first.note(|found| (found.chunks_known, found.unused_unreadable) = (Some(7 << 30), 3));
+        first.note(|found| {
+            (found.chunks_known, found.unused_unreadable) = (Some(7 << 30), 3);
+            (found.unrepaired, found.transient) = (2, 1);
+        });
         let next = PoolFindings::default();
         next.resume(&first.tallies());
         let found = next.all();
-        assert_eq!((found.chunks_known, found.unused_unreadable, found.unused_before), (Some(7 << 30), 3, 3));
+        assert_eq!((found.chunks_known, found.unused_unreadable), (Some(7 << 30), 3));
+        assert_eq!((found.unrepaired, found.transient), (2, 1));
         assert!(!found.is_clean(), "a disk with unreadable blocks is not sound, whatever lies there");
     }
 }

@@ -70,6 +70,8 @@ pub(super) struct Worker {
     lost: BTreeMap<(u64, u64), u64>,
     /// Blocks that are still wrong although a copy is right: each is reported once.
     unrepaired: BTreeSet<(u64, u64)>,
+    /// Unreadable blocks that are not in use, and were counted.
+    unused_counted: BTreeSet<(u64, u64)>,
     /// Extents that btrfs's own scrub has verified in this run.
     answered: BTreeSet<DeviceExtent>,
     /// Repaired sectors, to be reported with the next range that is not lost.
@@ -88,6 +90,7 @@ impl Worker {
             setup,
             lost: BTreeMap::new(),
             unrepaired: BTreeSet::new(),
+            unused_counted: BTreeSet::new(),
             answered: BTreeSet::new(),
             unreported_repairs: 0,
             others_checked: None,
@@ -151,6 +154,7 @@ impl Worker {
                 }
             }
         }
+        self.note_unused(part);
         verdict.is_lost = self.is_lost(part.device, &part.bytes);
         Ok(verdict)
     }
@@ -163,7 +167,6 @@ impl Worker {
     /// Checks a piece of an extent; if something is wrong, checks all of the extent, and has it repaired.
     fn check(&mut self, placed: &PlacedExtent, inside: Range<u64>) -> Result<(), Unanswered> {
         let wrong = self.setup.inspector.wrong_in(placed, inside)?;
-        self.note_unused();
         if wrong.iter().all(|block| self.is_known(placed, block)) {
             return Ok(());
         }
@@ -327,7 +330,6 @@ impl Worker {
         let end = if left.super_errors > 0 { BadEnd::Unrepaired } else { BadEnd::Repaired };
         self.unreported_repairs += counts.super_errors;
         self.setup.findings.note(|found| {
-            found.superblocks_wrong += left.super_errors;
             found.unrepaired += left.super_errors;
             found.add(BadPlace {
                 device,
@@ -396,10 +398,14 @@ impl Worker {
         }
     }
 
-    fn note_unused(&mut self) {
-        let count = self.setup.inspector.unused_unreadable.len() as u64;
-        if count > 0 {
-            self.setup.findings.note(|found| found.unused_unreadable = found.unused_before + count);
+    /// Counts the unreadable blocks of this part that are not in use, each once. Those of the rest of an extent that was looked at have
+    /// their turn later.
+    fn note_unused(&mut self, part: &DeviceRange) {
+        let is_inside = |&&(device, at): &&(u64, u64)| device == part.device && part.bytes.contains(&at);
+        let seen: Vec<(u64, u64)> = self.setup.inspector.unused_unreadable.iter().filter(is_inside).copied().collect();
+        let new = seen.into_iter().filter(|&block| self.unused_counted.insert(block)).count() as u64;
+        if new > 0 {
+            self.setup.findings.note(|found| found.unused_unreadable += new);
         }
     }
 }

@@ -126,6 +126,15 @@ fn state_advice(state: &str) -> &'static str {
 }
 
 impl MdGeometry {
+    /// How many members a position can do without.
+    pub fn spare_members(&self) -> usize {
+        match self.level {
+            MdLevel::Raid1 => self.members.len() - 1,
+            MdLevel::Raid4 | MdLevel::Raid5 | MdLevel::Raid10 => 1,
+            MdLevel::Raid6 => 2,
+        }
+    }
+
     /// Reads what an array is, and checks that it may be checked now. `array_sectors` is the size of its device.
     ///
     /// # Errors

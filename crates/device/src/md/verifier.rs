@@ -186,18 +186,19 @@ impl MdVerifier {
         let repaired = self.note_repaired(&work.before, &after);
         self.log.note_errors(self.kernel_log.drain());
         let positions = self.positions(work.range);
-        let skipping = result.as_ref().ok().and_then(|_| self.has_bad_blocks(positions));
+        let listed = self.bad_blocks(positions);
         match result {
             // Some of it was skipped, so not all was compared.
             Ok(done) if !self.is_read(positions, work, &after, done.is_seen) && done.mismatches == 0 => {
                 VerifyOutcome::Inconclusive(Cause::Errno(EIO))
             }
-            Ok(_) if skipping.is_some() => match self.geometry.level {
+            Ok(StepDone { mismatches: 0, .. }) if listed.is_any() => match self.geometry.level {
                 // Where they lie in the array is not computed, so what was compared is not known.
                 MdLevel::Raid10 => {
-                    let refusal = MdRefusal::BadBlocks(skipping.unwrap_or_default());
+                    let refusal = MdRefusal::BadBlocks(listed.member.unwrap_or_default());
                     self.stopped(StepObstacle::NotOwn(refusal.to_string()))
                 }
+                _ if listed.members > self.geometry.spare_members() => VerifyOutcome::Unreadable(Cause::Lost),
                 _ => VerifyOutcome::Unreadable(Cause::Skipped),
             },
             Ok(StepDone { mismatches: 0, .. }) if repaired > 0 => {
@@ -205,15 +206,16 @@ impl MdVerifier {
             }
             Ok(StepDone { mismatches: 0, .. }) => VerifyOutcome::Clean,
             Ok(StepDone { mismatches: counted, .. }) if work.range.count() <= self.geometry.block() => {
-                self.handle_mismatch(work.range, counted)
+                self.handle_mismatch(work.range, counted, listed.members == 0)
             }
             Ok(_) => VerifyOutcome::Unreadable(Cause::Mismatch),
             Err(obstacle) => self.stopped(obstacle),
         }
     }
 
-    /// Handles a block that does not agree: explains it, and has it repaired if requested.
-    fn handle_mismatch(&self, range: SectorRange, counted: u64) -> VerifyOutcome {
+    /// Handles a block that does not agree: explains it, and has it repaired if requested, unless a member's list of bad blocks has a
+    /// part of it (`is_whole_read` is false then).
+    fn handle_mismatch(&self, range: SectorRange, counted: u64, is_whole_read: bool) -> VerifyOutcome {
         if self.is_repairing && self.members_now() != self.geometry.members {
             return self
                 .stopped(StepObstacle::NotOwn("has other members than before: run the same command again".to_owned()));
@@ -221,7 +223,8 @@ impl MdVerifier {
         let explained = judge::explain(&self.geometry, &self.files, range);
         // The rest behind the last whole block was not compared here.
         let is_whole = self.positions(range) == range;
-        let is_repairable = self.is_repairing && is_whole && explained.iter().all(|place| place.is_repairable);
+        let is_repairable =
+            self.is_repairing && is_whole && is_whole_read && explained.iter().all(|place| place.is_repairable);
         // A block that cannot be judged is not written to.
         let (repair, obstacle) = match is_repairable && !explained.is_empty() {
             true => self.repair(range),
@@ -310,21 +313,42 @@ impl MdVerifier {
         }
     }
 
-    /// A member whose list of bad blocks, which md skips, overlaps the range. For a RAID-10 their place in the array is not
-    /// computed: any bad block counts.
-    fn has_bad_blocks(&self, positions: SectorRange) -> Option<String> {
+    /// What the members' lists of bad blocks, which md skips, have in common with the range. For a RAID-10 their place in the array is
+    /// not computed: any bad block counts.
+    fn bad_blocks(&self, positions: SectorRange) -> ListedBad {
         let stepper = lock(&self.stepper);
         let is_mapped = self.geometry.level != MdLevel::Raid10;
-        let has_any = |member: &&MdMember| {
+        let runs_of = |member: &MdMember| -> Vec<SectorRange> {
             let list = stepper.knobs.read(&format!("dev-{}/bad_blocks", member.name)).unwrap_or_default();
-            let mut runs = list.lines().filter_map(|line| {
+            let runs = list.lines().filter_map(|line| {
                 let (start, count) = line.trim().split_once(' ')?;
                 let start = start.parse::<u64>().ok()?.saturating_sub(member.data_start);
                 Some(SectorRange::at(start, count.parse().ok()?))
             });
-            runs.any(|run| !is_mapped || !run.intersection(positions).is_empty())
+            runs.filter(|run| !is_mapped || !run.intersection(positions).is_empty()).collect()
         };
-        self.geometry.members.iter().find(has_any).map(|member| member.name.clone())
+        let all: Vec<(&MdMember, Vec<SectorRange>)> =
+            self.geometry.members.iter().map(|member| (member, runs_of(member))).collect();
+        // Where the most lists overlap, one of them begins, or the range does.
+        let starts = all.iter().flat_map(|(_, runs)| runs).map(|run| run.start.max(positions.start));
+        let lists_at = |at| all.iter().filter(|(_, runs)| runs.iter().any(|run| run.contains(at))).count();
+        let members = starts.map(|at| lists_at(at).max(1)).max().unwrap_or(0);
+        let member = all.iter().find(|(_, runs)| !runs.is_empty()).map(|(member, _)| member.name.clone());
+        ListedBad { members, member }
+    }
+}
+
+/// What lists of bad blocks have in common with a range.
+struct ListedBad {
+    /// The greatest number of members in whose lists one position is.
+    members: usize,
+    /// The first of these members.
+    member: Option<String>,
+}
+
+impl ListedBad {
+    fn is_any(&self) -> bool {
+        self.members > 0
     }
 }
 

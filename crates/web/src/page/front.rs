@@ -177,11 +177,10 @@ fn check_class(array: &ArrayEntry) -> &'static str {
 /// Findings of checks. Corrupt is not unreadable: each has its own words and its own count.
 fn found(array: &ArrayEntry) -> String {
     let Some(check) = &array.check else { return "-".to_owned() };
-    let kind = ArrayKind::of_level(&array.level);
     let counts = [
         (check.corrected, "corrupt, corrected"),
-        (check.mismatched, kind.words_of_mismatched()),
-        (check.unreadable, kind.words_of_unreadable()),
+        (check.mismatched, ArrayKind::of_level(&array.level).words_of_mismatched()),
+        (check.unreadable, "unreadable, lost"),
     ];
     let found: Vec<String> = counts
         .into_iter()

@@ -205,6 +205,16 @@ fn a_range_that_md_skips_is_not_clean() {
     array.with(|state| state.skips = false);
     array.set_file("dev-sdb/bad_blocks", "3100 4\n");
     assert_eq!(checked.verify(1024, 1088), VerifyOutcome::Unreadable(Cause::Skipped), "3100 less 2048 lies in there");
+    // On both members no copy is left.
+    array.set_file("dev-sda/bad_blocks", "3096 8\n");
+    assert_eq!(checked.verify(1024, 1088), VerifyOutcome::Unreadable(Cause::Lost));
+    array.set_file("dev-sda/bad_blocks", "3108 8\n");
+    assert_eq!(
+        checked.verify(1024, 1088),
+        VerifyOutcome::Unreadable(Cause::Skipped),
+        "side by side, not the same sectors"
+    );
+    array.set_file("dev-sda/bad_blocks", "");
     assert_eq!(checked.verify(2048, 2560), VerifyOutcome::Clean);
 }
 
