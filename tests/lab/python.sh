@@ -25,19 +25,21 @@ for list in "${lists[@]}"; do
   "$venv/bin/pip" -q --disable-pip-version-check install -r "$package/tests/$list" || skip "no package registry that pip reaches"
   cp "$package/tests/$list" "$venv/$list"
 done
+program=${SCRUBJAY:-$target/release/scrubjay}
+case $program in "$target"/*/scrubjay) profile=$(basename "$(dirname "$program")") ;; *) profile=release ;; esac
 work=$(mktemp -d /tmp/scrubjay-python.XXXXXX)
 trap 'rm -rf "$work"' EXIT
 export PYTHONDONTWRITEBYTECODE=1 PIP_DISABLE_PIP_VERSION_CHECK=1 CARGO_TARGET_DIR=$target
 
-# The library as `make test` has built it, with what maturin writes beside it. Maturin itself builds by the features that this one
+# The library as `make test` has built it, in the profile of the program, with what maturin writes beside it. Maturin itself builds by the features that this one
 # package asks of its dependencies: with these they, and all of ours above them, are compiled once more, which takes minutes.
 workspace_wheel() {
-  (cd "$root" && cargo build -q --locked --release --workspace --lib)
+  (cd "$root" && cargo build -q --locked --profile "$profile" --workspace --lib)
   mkdir "$work/content"
   (cd "$package" && "$venv/bin/maturin" pep517 write-dist-info --metadata-directory "$work/content" --interpreter "$venv/bin/python")
   cp -r "$package/python/scrubjay" "$work/content/"
   find "$work/content" -name __pycache__ -prune -exec rm -r {} +
-  cp "$target/release/lib_core.so" "$work/content/scrubjay/_core.abi3.so"
+  cp "$target/$profile/lib_core.so" "$work/content/scrubjay/_core.abi3.so"
   "$venv/bin/wheel" pack "$work/content" --dest-dir "$1" >/dev/null
 }
 
@@ -62,7 +64,7 @@ printf '128166372000000000,usr,0,Read,4096,512,10\n' >"$work/one.csv"
 "$venv/bin/pip" -q install --force-reinstall --no-deps --no-index "$work"/wheels/*.whl
 cp -r "$package/tests" "$work/tests"
 cd "$work"
-export PATH=$venv/bin:$PATH SCRUBJAY=${SCRUBJAY:-$target/release/scrubjay} SCRUBJAY_ROOT=$root
+export PATH=$venv/bin:$PATH SCRUBJAY=$program SCRUBJAY_ROOT=$root
 case $form in
 short) python -m pytest -q -p no:cacheprovider -m "not long" tests ;;
 long) python -m pytest -q -p no:cacheprovider tests ;;

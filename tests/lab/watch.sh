@@ -144,6 +144,7 @@ expect "a code is good once" "$("$scrubjay" alert confirm "$(code_in "$newest")"
 expect "the proof is shown" "$(of_mail proof | cut -c1-6)" proven
 "$scrubjay" alert test >/dev/null
 guessed=$(for guess in $(seq 10); do "$scrubjay" alert confirm "wrong$guess" 2>&1 || true; done)
+printf "%s\n" "$guessed" | sort | uniq -c | sed "s/^/# /"
 expect "ten wrong codes void what was sent, and it is said once" "$(grep -c 'what was sent is void' <<<"$guessed")" 1
 newest=$(grep -l 'TEST' mails/*.eml | sort -t/ -k2 -n | tail -1)
 expect "also for who has the right one then" "$("$scrubjay" alert confirm "$(code_in "$newest")" 2>/dev/null || echo refused)" refused

@@ -13,7 +13,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
-use steps::{BUILD, LONG_STEPS, STEPS, TestStep};
+use steps::{BUILD, LONG_STEPS, PROFILE, STEPS, TestStep};
 
 /// The exit status by which a step's command reports "this cannot be run here" (as in Automake's test protocol).
 pub const STATUS_NOT_RUN: i32 = 77;
@@ -145,7 +145,9 @@ fn outcome(step: &TestStep, is_built: bool, output: &mut Option<String>) -> Step
     }
     let mut command = Command::new(step.command[0]);
     command.args(&step.command[1..]).envs(step.environment.iter().copied()).stdin(Stdio::null());
-    command.env("SCRUBJAY", place::target_folder().join("release/scrubjay")); // the program that the lab's scripts run
+    // The program that the lab's scripts run.
+    let profile = if step.needs_build { PROFILE } else { "release" };
+    command.env("SCRUBJAY", place::target_folder().join(profile).join("scrubjay"));
     let ended = match output {
         None => command.status(),
         Some(text) => read(command, text),

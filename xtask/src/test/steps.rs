@@ -21,7 +21,7 @@ pub struct TestStep {
     pub component: Option<&'static str>,
     /// The Debian packages that it needs.
     pub packages: &'static [&'static str],
-    /// Whether it needs target/release/scrubjay.
+    /// Whether it needs the program that [`BUILD`] builds.
     pub needs_build: bool,
     /// Whether it runs in parallel with the steps that follow, because it mostly waits.
     pub is_parallel: bool,
@@ -66,14 +66,16 @@ const PLAIN: TestStep = TestStep {
 /// The defaults of the lab's steps.
 const LAB: TestStep = TestStep { needs_build: true, is_parallel: true, ..PLAIN };
 
-/// The defaults of the long steps. (They run what `make build` left in target/release.)
+/// The defaults of the long steps, some of which measure: they run the program that `cargo build --release` built.
 const LONG: TestStep = TestStep { ..PLAIN };
 
 /// The name of the step that builds what the lab runs.
 pub const BUILD: &str = "build";
 
-/// All steps. The tests are built in the release profile: they share the dependencies of the build, and the simulator's
-/// tests run ten times as fast. Every build selects the whole workspace: the selection decides which features the
+/// The profile in which the steps compile: what computes is optimized, and the rest compiles quickly (Cargo.toml).
+pub const PROFILE: &str = "suite";
+
+/// All steps. The tests are built in the profile of the build: they share its dependencies. Every build selects the whole workspace: the selection decides which features the
 /// dependencies have, and with other features they, and all that depends on them, would be rebuilt.
 pub const STEPS: &[TestStep] = &[
     TestStep {
@@ -112,7 +114,7 @@ pub const STEPS: &[TestStep] = &[
         command: &[
             "cargo",
             "build",
-            "--release",
+            "--profile=suite",
             "--workspace",
             "--lib",
             "--bins",
@@ -228,7 +230,7 @@ pub const STEPS: &[TestStep] = &[
     TestStep {
         name: "unit and integration tests",
         // `--tests` includes those of libraries and programs, except where a manifest states that there are none.
-        command: &["cargo", "test", "--release", "--workspace", "--tests", "--no-fail-fast"],
+        command: &["cargo", "test", "--profile=suite", "--workspace", "--tests", "--no-fail-fast"],
         environment: &[("SCRUBJAY_CLIENTS", "none")], // a step of its own runs them
         smoke: Smoke::Only(&["cargo", "test", "--profile=smoke", "--workspace", "--lib", "--bins", "--no-fail-fast"]),
         ..PLAIN
@@ -257,48 +259,56 @@ pub const STEPS: &[TestStep] = &[
     },
     TestStep {
         name: "strangers' clients: the NBD server",
-        command: &["cargo", "test", "--release", "--workspace", "--test", "served"],
+        command: &["cargo", "test", "--profile=suite", "--workspace", "--test", "served"],
         environment: &[("SCRUBJAY_CLIENTS", "required")],
         packages: CLIENTS,
         ..PLAIN
     },
     TestStep {
         name: "examples in the documentation",
-        command: &["cargo", "test", "--release", "--workspace", "--doc"],
+        command: &["cargo", "test", "--profile=suite", "--workspace", "--doc"],
         ..PLAIN
     },
     TestStep {
         name: "storm: the volume's own mistakes, made on purpose, are found",
-        command: &["cargo", "xtask", "seeds", "--planted"],
+        command: &["cargo", "xtask", "seeds", "--profile", "suite", "--planted"],
         ..PLAIN
     },
     TestStep {
         name: "years: the watch's own mistakes, made on purpose, are found",
-        command: &["cargo", "xtask", "years", "--planted"],
+        command: &["cargo", "xtask", "years", "--profile", "suite", "--planted"],
         ..PLAIN
     },
     TestStep {
         name: "years: hosts, their disks, people and mail servers",
-        command: &["cargo", "xtask", "years", "200"],
+        command: &["cargo", "xtask", "years", "--profile", "suite", "200"],
         smoke: Smoke::Only(&["cargo", "xtask", "years", "--profile", "smoke", "10"]),
         ..PLAIN
     },
     // All schemes; the storms take about three minutes on two cores in total.
     TestStep {
         name: "storm: members lost and replaced",
-        command: &["cargo", "xtask", "seeds", "4000", "--faultless", "--crashless"],
+        command: &["cargo", "xtask", "seeds", "--profile", "suite", "4000", "--faultless", "--crashless"],
         ..PLAIN
     },
-    TestStep { name: "storm: disks that lie", command: &["cargo", "xtask", "seeds", "4000", "--crashless"], ..PLAIN },
-    TestStep { name: "storm: crashes", command: &["cargo", "xtask", "seeds", "4000", "--faultless"], ..PLAIN },
+    TestStep {
+        name: "storm: disks that lie",
+        command: &["cargo", "xtask", "seeds", "--profile", "suite", "4000", "--crashless"],
+        ..PLAIN
+    },
+    TestStep {
+        name: "storm: crashes",
+        command: &["cargo", "xtask", "seeds", "--profile", "suite", "4000", "--faultless"],
+        ..PLAIN
+    },
     TestStep {
         name: "storm: crashes, and disks that lie, and no member lost",
-        command: &["cargo", "xtask", "seeds", "4000", "--lossless"],
+        command: &["cargo", "xtask", "seeds", "--profile", "suite", "4000", "--lossless"],
         ..PLAIN
     },
     TestStep {
         name: "storm: everything at once",
-        command: &["cargo", "xtask", "seeds", "8000"],
+        command: &["cargo", "xtask", "seeds", "--profile", "suite", "8000"],
         smoke: Smoke::Only(&["cargo", "xtask", "seeds", "--profile", "smoke", "2000"]),
         ..PLAIN
     },
