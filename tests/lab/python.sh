@@ -31,8 +31,9 @@ work=$(mktemp -d /tmp/scrubjay-python.XXXXXX)
 trap 'rm -rf "$work"' EXIT
 export PYTHONDONTWRITEBYTECODE=1 PIP_DISABLE_PIP_VERSION_CHECK=1 CARGO_TARGET_DIR=$target
 
-# The library as `make test` has built it, in the profile of the program, with what maturin writes beside it. Maturin itself builds by the features that this one
-# package asks of its dependencies: with these they, and all of ours above them, are compiled once more, which takes minutes.
+# The library in the profile of the program, as `make test` has built it, with what maturin writes beside it. Maturin itself builds by
+# the features that this one package asks of its dependencies: with these they, and all of ours above them, are compiled once more,
+# which takes minutes.
 workspace_wheel() {
   (cd "$root" && cargo build -q --locked --profile "$profile" --workspace --lib)
   mkdir "$work/content"

@@ -2,10 +2,11 @@
 //! (`crates/proof/examples`), built with optimization.
 
 use crate::place;
+use crate::test::PROFILE;
 use anyhow::{Context, Result};
 use std::process::Command;
 
-/// Builds the example `seeds`, in the profile NAME if `--profile NAME` comes first, and runs it with all other arguments. It
+/// Builds the example `seeds`, in the profile NAME if `--profile NAME` comes first (else in that of the tests), and runs it with all other arguments. It
 /// uses one thread per core.
 ///
 /// # Errors
@@ -25,7 +26,7 @@ pub fn years(arguments: &[String]) -> Result<bool> {
 fn example(name: &str, arguments: &[String]) -> Result<bool> {
     let (profile, arguments) = match arguments {
         [flag, profile, rest @ ..] if flag == "--profile" => (profile.as_str(), rest),
-        all => ("release", all),
+        all => (PROFILE, all),
     };
     // Not `cargo run`: it takes one package, and rebuilds the dependencies with the features that this one needs.
     let build = ["build", "--quiet", "--profile", profile, "--workspace", "--example", name];

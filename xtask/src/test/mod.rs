@@ -13,7 +13,8 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
-use steps::{BUILD, LONG_STEPS, PROFILE, STEPS, TestStep};
+pub use steps::PROFILE;
+use steps::{BUILD, LONG_STEPS, STEPS, TestStep};
 
 /// The exit status by which a step's command reports "this cannot be run here" (as in Automake's test protocol).
 pub const STATUS_NOT_RUN: i32 = 77;

@@ -72,11 +72,12 @@ const LONG: TestStep = TestStep { ..PLAIN };
 /// The name of the step that builds what the lab runs.
 pub const BUILD: &str = "build";
 
-/// The profile in which the steps compile: what computes is optimized, and the rest compiles quickly (Cargo.toml).
+/// The profile in which the steps compile: what takes long to optimize and little to run is not optimized (Cargo.toml).
 pub const PROFILE: &str = "suite";
 
-/// All steps. The tests are built in the profile of the build: they share its dependencies. Every build selects the whole workspace: the selection decides which features the
-/// dependencies have, and with other features they, and all that depends on them, would be rebuilt.
+/// All steps. The tests are built in the profile of the build: they share its dependencies. Every build selects the whole
+/// workspace: the selection decides which features the dependencies have, and with other features they, and all that depends
+/// on them, would be rebuilt.
 pub const STEPS: &[TestStep] = &[
     TestStep {
         name: "format",
@@ -271,44 +272,36 @@ pub const STEPS: &[TestStep] = &[
     },
     TestStep {
         name: "storm: the volume's own mistakes, made on purpose, are found",
-        command: &["cargo", "xtask", "seeds", "--profile", "suite", "--planted"],
+        command: &["cargo", "xtask", "seeds", "--planted"],
         ..PLAIN
     },
     TestStep {
         name: "years: the watch's own mistakes, made on purpose, are found",
-        command: &["cargo", "xtask", "years", "--profile", "suite", "--planted"],
+        command: &["cargo", "xtask", "years", "--planted"],
         ..PLAIN
     },
     TestStep {
         name: "years: hosts, their disks, people and mail servers",
-        command: &["cargo", "xtask", "years", "--profile", "suite", "200"],
+        command: &["cargo", "xtask", "years", "200"],
         smoke: Smoke::Only(&["cargo", "xtask", "years", "--profile", "smoke", "10"]),
         ..PLAIN
     },
     // All schemes; the storms take about three minutes on two cores in total.
     TestStep {
         name: "storm: members lost and replaced",
-        command: &["cargo", "xtask", "seeds", "--profile", "suite", "4000", "--faultless", "--crashless"],
+        command: &["cargo", "xtask", "seeds", "4000", "--faultless", "--crashless"],
         ..PLAIN
     },
-    TestStep {
-        name: "storm: disks that lie",
-        command: &["cargo", "xtask", "seeds", "--profile", "suite", "4000", "--crashless"],
-        ..PLAIN
-    },
-    TestStep {
-        name: "storm: crashes",
-        command: &["cargo", "xtask", "seeds", "--profile", "suite", "4000", "--faultless"],
-        ..PLAIN
-    },
+    TestStep { name: "storm: disks that lie", command: &["cargo", "xtask", "seeds", "4000", "--crashless"], ..PLAIN },
+    TestStep { name: "storm: crashes", command: &["cargo", "xtask", "seeds", "4000", "--faultless"], ..PLAIN },
     TestStep {
         name: "storm: crashes, and disks that lie, and no member lost",
-        command: &["cargo", "xtask", "seeds", "--profile", "suite", "4000", "--lossless"],
+        command: &["cargo", "xtask", "seeds", "4000", "--lossless"],
         ..PLAIN
     },
     TestStep {
         name: "storm: everything at once",
-        command: &["cargo", "xtask", "seeds", "--profile", "suite", "8000"],
+        command: &["cargo", "xtask", "seeds", "8000"],
         smoke: Smoke::Only(&["cargo", "xtask", "seeds", "--profile", "smoke", "2000"]),
         ..PLAIN
     },
