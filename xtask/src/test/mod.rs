@@ -114,8 +114,10 @@ fn head(steps: &[TestStep], index: usize) -> String {
 fn chosen(arguments: &[String]) -> Vec<TestStep> {
     let (smoke, words): (Vec<&String>, Vec<&String>) = arguments.iter().partition(|word| *word == SMOKE);
     let (long, words): (Vec<&String>, Vec<&String>) = words.into_iter().partition(|word| *word == LAB_LONG);
-    let is_named = |step: &&TestStep| words.iter().all(|word| step.name.contains(word.as_str()));
-    let named = if long.is_empty() { STEPS } else { LONG_STEPS }.iter().filter(is_named).copied();
+    let all = if long.is_empty() { STEPS } else { LONG_STEPS };
+    let is_named = |step: &TestStep| words.iter().all(|word| step.name.contains(word.as_str()));
+    let needs_build = all.iter().any(|step| is_named(step) && step.needs_build);
+    let named = all.iter().filter(|step| is_named(step) || needs_build && step.name == BUILD).copied();
     if smoke.is_empty() { named.collect() } else { named.filter_map(TestStep::short).collect() }
 }
 
@@ -147,8 +149,7 @@ fn outcome(step: &TestStep, is_built: bool, output: &mut Option<String>) -> Step
     let mut command = Command::new(step.command[0]);
     command.args(&step.command[1..]).envs(step.environment.iter().copied()).stdin(Stdio::null());
     // The program that the lab's scripts run.
-    let profile = if step.needs_build { PROFILE } else { "release" };
-    command.env("SCRUBJAY", place::target_folder().join(profile).join("scrubjay"));
+    command.env("SCRUBJAY", place::target_folder().join(step.profile).join("scrubjay"));
     let ended = match output {
         None => command.status(),
         Some(text) => read(command, text),
@@ -270,7 +271,9 @@ mod tests {
         assert_eq!(names(&[SMOKE, "tidy"]), ["tidy"]);
         assert!(names(&["storm"]).len() > names(&["storm", SMOKE]).len());
         assert_eq!(names(&[LAB_LONG]).len(), LONG_STEPS.len());
-        assert_eq!(names(&[LAB_LONG, "100 times"]).len(), 1);
+        assert_eq!(names(&[LAB_LONG, "100 times"]), [BUILD, "the watch, killed 100 times"]);
+        assert_eq!(names(&["bad sectors on"]), [BUILD, "lab: bad sectors on a block device"]);
+        assert_eq!(names(&["licences"]).len(), 1);
         let is_free = |step: &TestStep| [SMOKE, LAB_LONG].iter().all(|word| !step.name.contains(word));
         assert!(STEPS.iter().chain(LONG_STEPS).all(is_free), "each word has one meaning");
     }
@@ -286,9 +289,11 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_the_build_comes_before_the_lab() {
-        for (index, step) in STEPS.iter().enumerate() {
-            assert!(STEPS[..index].iter().all(|other| other.name != step.name));
-            assert!(!step.needs_build || STEPS[..index].iter().any(|other| other.name == BUILD));
+        for steps in [STEPS, LONG_STEPS] {
+            for (index, step) in steps.iter().enumerate() {
+                assert!(steps[..index].iter().all(|other| other.name != step.name));
+                assert!(!step.needs_build || steps[..index].iter().any(|other| other.name == BUILD));
+            }
         }
     }
 }

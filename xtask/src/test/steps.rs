@@ -23,6 +23,8 @@ pub struct TestStep {
     pub packages: &'static [&'static str],
     /// Whether it needs the program that [`BUILD`] builds.
     pub needs_build: bool,
+    /// The profile of that program.
+    pub profile: &'static str,
     /// Whether it runs in parallel with the steps that follow, because it mostly waits.
     pub is_parallel: bool,
     /// What runs of it in the daily loop.
@@ -59,6 +61,7 @@ const PLAIN: TestStep = TestStep {
     component: None,
     packages: &[],
     needs_build: false,
+    profile: PROFILE,
     is_parallel: false,
     smoke: Smoke::Nothing,
 };
@@ -66,10 +69,11 @@ const PLAIN: TestStep = TestStep {
 /// The defaults of the lab's steps.
 const LAB: TestStep = TestStep { needs_build: true, is_parallel: true, ..PLAIN };
 
-/// The defaults of the long steps, some of which measure: they run the program that `cargo build --release` built.
-const LONG: TestStep = TestStep { ..PLAIN };
+/// The defaults of the long steps: some of them measure, so they run an optimized program.
+const LONG: TestStep = TestStep { needs_build: true, profile: "release", ..PLAIN };
 
-/// The name of the step that builds what the lab runs.
+/// The name of the step that builds what the lab runs. It is chosen with every step that needs it: an older program would be tested
+/// otherwise.
 pub const BUILD: &str = "build";
 
 /// The profile in which the steps compile: what takes long to optimize and little to run is not optimized (Cargo.toml).
@@ -309,6 +313,7 @@ pub const STEPS: &[TestStep] = &[
 
 /// Steps that take too long for `make test`, on two cores without KVM: `cargo xtask test lab-long`, one after the other.
 pub const LONG_STEPS: &[TestStep] = &[
+    TestStep { name: BUILD, command: &["cargo", "build", "--release", "--workspace", "--lib", "--bins"], ..PLAIN },
     TestStep {
         name: "md and dm in a virtual machine, probed",
         command: &["tests/lab/guest-probe.sh", "long"],
@@ -390,7 +395,7 @@ pub const LONG_STEPS: &[TestStep] = &[
     TestStep {
         name: "the oldest Rust that is promised compiles all that ships",
         command: &["cargo", "xtask", "msrv"],
-        ..LONG
+        ..PLAIN
     },
     TestStep {
         name: "the Python package: a wheel as pip makes it of the sources, and all of its tests",
@@ -410,10 +415,10 @@ pub const LONG_STEPS: &[TestStep] = &[
         packages: PYTHON,
         ..LONG
     },
-    TestStep { name: "years: 2000 hosts", command: &["cargo", "xtask", "years", "2000"], ..LONG },
+    TestStep { name: "years: 2000 hosts", command: &["cargo", "xtask", "years", "2000"], ..PLAIN },
     TestStep {
         name: "the Debian package: made, installed, used, purged",
         command: &["cargo", "xtask", "deb", "--test"],
-        ..LONG
+        ..PLAIN
     },
 ];
