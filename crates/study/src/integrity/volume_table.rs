@@ -85,7 +85,7 @@ pub(super) fn table() -> Table {
         title: "What the volume finds and repairs".into(),
         caption: format!(
             "All seven are located and repaired under {}. Rows of a volume 4+2 were damaged on its disks in every variant of each kind. A damaged chunk was then read by \
-             a client, the stripe of a damaged parity verified. Detected: something was said. Located: what was said names \
+             a client, the stripe of a damaged parity verified. Detected: something was reported. Located: the report names \
              the damaged row and member, and none that is whole. Repaired: the client got the right bytes, all of them are \
              on the disks again, and verifying everything once more finds nothing. {}",
             whole_text(&table),
@@ -118,8 +118,8 @@ fn misread_text() -> String {
         schemes.map(Scheme::name).collect::<Vec<_>>().join(", ")
     };
     format!(
-        "(Misdirected reads go on until the row is written. One that goes astray once is answered right under {}, and told \
-         of under {}.)",
+        "(Misdirected reads go on until the row is written. One that goes astray once is answered right under {}, and \
+         reported under {}.)",
         names(|effect| effect.is_right),
         names(|effect| effect.is_reported)
     )
@@ -277,7 +277,7 @@ mod tests {
             assert_eq!(misread_effect(scheme), expected, "{scheme}");
         }
         assert!(
-            misread_text().contains("under pure, hybrid1, hybrid2, stamp, and told of under hybrid1, hybrid2, stamp")
+            misread_text().contains("under pure, hybrid1, hybrid2, stamp, and reported under hybrid1, hybrid2, stamp")
         );
     }
 }

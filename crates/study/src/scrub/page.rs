@@ -116,10 +116,11 @@ fn claims(findings: &[ScrubFindings]) -> String {
             let ranked = conclusive.iter().filter(|found| found.ranking.iter().all(Ranking::holds)).count();
             let growing = conclusive.iter().filter(|found| found.sizes.adapted.iter().any(Adapted::wins)).count();
             let left_out = findings.iter().filter(|found| found.has_too_few_intervals());
-            let left_out: Vec<String> = left_out
-                .map(|found| format!(" Left out: {}, with {} usable idle intervals.", found.name, found.usable))
-                .collect();
-            let left_out = left_out.concat();
+            let left_out: Vec<String> = left_out.map(|found| format!("{} ({})", found.name, found.usable)).collect();
+            let left_out = match &left_out[..] {
+                [] => String::new(),
+                names => format!(" Left out (their usable idle intervals): {}.", names.join(", ")),
+            };
             if conclusive.is_empty() {
                 return format!("No trace has enough idle intervals to tell policies apart.{left_out}");
             }
@@ -223,13 +224,13 @@ fn goals(findings: &[&ScrubFindings]) -> Table {
     ];
     Table {
         name: "scrub-goals".into(),
-        title: "Throughput inside slowdown goals".into(),
+        title: "Throughput at each slowdown goal".into(),
         caption: match findings {
             [found] => goals_text(found),
             _ => "The idle class, the paper's baseline, sends 64 KiB after 10 ms of idleness. A tuned wait knows the whole trace \
                   beforehand; the budget learns as it goes."
                 .into(),
-        },
+        } + &exceeded_text(findings),
         head: head.map(String::from).to_vec(),
         rows: findings.iter().flat_map(|found| goal_rows(found)).collect(),
     }
@@ -263,6 +264,22 @@ fn goal_rows(found: &ScrubFindings) -> Vec<Vec<String>> {
     }
     rows.push(row("idle class", None, &found.idle_class, seconds(IdleClass.pattern().wait), "64".into()));
     rows
+}
+
+/// In how many cases the budget was above its goal when the trace ended, and by how much.
+fn exceeded_text(findings: &[&ScrubFindings]) -> String {
+    let shares: Vec<f64> = (findings.iter().flat_map(|found| &found.goals))
+        .map(|reached| reached.budget.slowdown_mean_seconds() / reached.goal.mean.as_secs_f64())
+        .collect();
+    let above = shares.iter().filter(|&&share| share > 1.0).count();
+    if above == 0 {
+        return " The budget kept every goal.".to_owned();
+    }
+    let most = shares.iter().copied().fold(1.0, f64::max) * 100.0 - 100.0;
+    format!(
+        " When the trace ended the budget was above its goal in {above} of {} cases, by {most:.1} % at most.",
+        shares.len()
+    )
 }
 
 /// The throughput of a trace at each goal.

@@ -122,7 +122,7 @@ fn a_page_shows_each_trace_and_states_which_claims_hold() {
     assert_eq!((times.rows[0][0].as_str(), times.rows[0][1].as_str()), ("heavy", "20 h"));
     assert_eq!(times.rows.len(), 2, "no time from nothing: {:?}", times.rows);
     assert!(claims.starts_with("2 of 3 traces have enough idle intervals"), "{claims}");
-    assert!(claims.contains("Left out: none, with 0 usable idle intervals."), "{claims}");
+    assert!(claims.contains(" Left out (their usable idle intervals): none (0)."), "{claims}");
     assert!(claims.contains("On 2 of these the paper's ranking holds") && claims.contains("; on 2 a size"), "{claims}");
     for exhibit in &page.exhibits {
         match exhibit {
@@ -147,6 +147,25 @@ fn the_page_of_one_trace_states_which_claims_hold() {
     let nothing = paragraphs(&none);
     assert!(nothing[2].starts_with("There is too little to tell which policy is better: 0 idle"), "{nothing:?}");
     assert!(page(&[none]).exhibits.is_empty(), "neither tables nor figures of nothing");
+}
+
+#[test]
+fn a_goal_that_was_exceeded_is_said_with_its_share() {
+    let caption = |findings: &[ScrubFindings]| {
+        let page = page(findings);
+        let is_goals = |exhibit: &&Exhibit| exhibit.name() == "scrub-goals";
+        let Some(Exhibit::Table(table)) = page.exhibits.iter().find(is_goals) else { panic!("the goals are a table") };
+        table.caption.clone()
+    };
+    let mut above = HEAVY.clone();
+    let budget = &mut above.goals[0].budget;
+    budget.slowdown_total = budget.slowdown_total * 3 / 2;
+    let cases = above.goals.len() + MID_READ.goals.len();
+    let share = above.goals[0].budget.slowdown_mean_seconds() / above.goals[0].goal.mean.as_secs_f64();
+    assert!(share > 1.0);
+    let said = format!("above its goal in 1 of {cases} cases, by {:.1} % at most.", share * 100.0 - 100.0);
+    assert!(caption(&[above, MID_READ.clone()]).contains(&said), "{said}");
+    assert!(caption(std::slice::from_ref(&HEAVY)).ends_with(" The budget kept every goal."));
 }
 
 #[test]

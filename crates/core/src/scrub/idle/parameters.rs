@@ -225,7 +225,7 @@ impl Parameter {
             },
             Parameter::GoalForm => ParameterRow {
                 name: "goal",
-                about: "When the mean must be kept: at any time, or at the end",
+                about: "When the mean must be kept: at any time, or over a long run",
                 takes: ParameterRange::GoalForm,
                 get: |with| Some(ParameterValue::GoalForm(with.goal.form)),
                 set: |with, value| with.goal.form = value.goal_form(),
@@ -382,7 +382,9 @@ impl GoalForm {
             GoalForm::Strict => {
                 "At every moment: nothing is sent that is likely to take the mean so far above the goal"
             }
-            GoalForm::Average => "At the end: on the way 4 % more may be lost than the goal allows",
+            GoalForm::Average => {
+                "Over a long run: at any time, so when a short one ends, 4 % more may be lost than the goal allows"
+            }
         }
     }
 }
