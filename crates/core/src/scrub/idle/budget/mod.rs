@@ -129,6 +129,8 @@ pub struct Budget {
     lost: Nanos,
     /// The number of foreground requests that had lost more than the p99 goal, at the last delay.
     over_p99: u64,
+    /// The time of the first call of `learn`: about when the run began.
+    began: Option<Nanos>,
     calibration: Calibration,
     phases: Phases,
     price: Price,
@@ -154,6 +156,7 @@ impl Budget {
             intervals,
             lost,
             over_p99,
+            began: None,
             calibration,
             phases: Phases::default(),
             price,
@@ -227,11 +230,42 @@ impl Budget {
     }
 
     /// For a disk that cannot keep the max goal at any size: sends the smallest now and then, because otherwise nothing
-    /// would show that the disk has become faster again.
+    /// would show that the disk has become faster again. Where it is never idle for as long as two such requests lie apart (a file
+    /// system writes every five seconds), [`Budget::last_resort_soon`] finds a moment.
     fn last_resort(&self, view: &DiskView, seen: &Observed) -> Decision {
-        let wait = seen.service.high(SIZE_MIN, view.access).min(self.goal.max.as_secs_f64()) / LAST_RESORT_SHARE;
-        let wait = Nanos::from_secs_f64(wait);
-        Decision { not_before: view.ready_after(wait).max(view.own_finished.saturating_add(wait)), size: SIZE_MIN }
+        let service = seen.service.high(SIZE_MIN, view.access);
+        // By the last one: where the disk has become faster, this is soon known for certain.
+        let last = if view.own_service > Nanos::ZERO { view.own_service.as_secs_f64() } else { service };
+        let apart = Nanos::from_secs_f64(last.min(self.goal.max.as_secs_f64()) / LAST_RESORT_SHARE);
+        let rested = view.ready_after(apart).max(view.own_finished.saturating_add(apart));
+        let soon = self.last_resort_soon(view, apart, service, seen).unwrap_or(rested);
+        Decision { not_before: soon.min(rested), size: SIZE_MIN }
+    }
+
+    /// The moment for a request that may take `service` seconds, at least `apart` after the last: one at which hardly any idle
+    /// interval of that age ended meanwhile; otherwise, the longer ago the last one is, the shorter an idle time is enough. `None` if the
+    /// account cannot pay for it, or more foreground requests than planned lost more than the max goal.
+    fn last_resort_soon(&self, view: &DiskView, apart: Nanos, service: f64, seen: &Observed) -> Option<Nanos> {
+        let broken = seen.slowdown.collisions_longer_than(self.goal.max) as f64;
+        if view.outstanding > 0 || broken > BROKEN_SHARE * seen.workload.requests as f64 {
+            return None;
+        }
+        let last = view.own_finished.max(self.began.unwrap_or(Nanos::ZERO));
+        let age = |at: Nanos| at.since(view.idle_since).as_secs_f64();
+        let cost = |at| self.cost(SIZE_MIN, view.access, age(at), seen);
+        let first = last.saturating_add(apart).max(view.now);
+        let is_safe = self.schedule.ending(age(first), service) <= TRIAL_RISK;
+        let (at, price) = if is_safe {
+            (first, 0.0) // a collision is unlikely, and the goal allows what one request costs
+        } else {
+            // The product of the idle time and of the time since the last request is then the square of `apart`.
+            let (passed, apart) = (view.idle_since.since(last).as_secs_f64(), apart.as_secs_f64());
+            let wait = (passed + (passed * passed + 4.0 * apart * apart).sqrt()) / 2.0;
+            let at = last.saturating_add(Nanos::from_secs_f64(wait)).max(first);
+            (at, cost(at))
+        };
+        let is_paid = self.account.allows(view.now, price) && self.keeps_p99(SIZE_MIN, view.access, cost(at), seen);
+        is_paid.then_some(at)
     }
 
     /// What the plan does at this age, corrected by the clock if a period is believed.
@@ -443,6 +477,7 @@ impl IdlePolicy for Budget {
     }
 
     fn learn(&mut self, at: Nanos, seen: &Observed) {
+        self.began.get_or_insert(at);
         let Observed { workload, slowdown, .. } = seen;
         self.account.update(at, workload.requests, workload.idle_total, slowdown.lost());
         let is_lost = slowdown.lost() > self.lost;
