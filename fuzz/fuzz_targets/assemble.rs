@@ -83,7 +83,10 @@ fn check(given: &[GivenMember], assembly: &Assembly) {
     for (slot, state) in assembly.members.iter().enumerate() {
         let Some(member) = state.given() else { continue };
         let own = superblock(member).own();
-        assert_eq!((superblock(member).member.get(), superblock(member).geometry), (slot, assembly.superblock.geometry));
+        assert_eq!(
+            (superblock(member).member.get(), superblock(member).geometry),
+            (slot, assembly.superblock.geometry)
+        );
         assert_eq!(assembly.superblock.members[slot].uuid, own.uuid);
         assert!(given[member].bytes >= assembly.superblock.geometry.member_bytes);
         for other in (0..given.len()).map(superblock) {

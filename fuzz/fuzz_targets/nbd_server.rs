@@ -2,10 +2,10 @@
 
 #![no_main]
 
-use scrubjay_core::volume::block::RequestId;
 use scrubjay_core::buffer::Buffer;
-use scrubjay_core::volume::member::ArrayMachine;
 use scrubjay_core::units::Nanos;
+use scrubjay_core::volume::block::RequestId;
+use scrubjay_core::volume::member::ArrayMachine;
 use scrubjay_device::completion::Outgoing;
 use scrubjay_serve::memory::MemoryArray;
 use scrubjay_serve::nbd::{BYTES_IN_FLIGHT_MAX, Export, NbdSession, PAYLOAD_MAX, TlsMode};

@@ -2,13 +2,13 @@
 
 #![no_main]
 
+use scrubjay_core::layout::Shape;
+use scrubjay_core::layout::{Layout, LayoutKind};
 use scrubjay_core::volume::format::bits::Bits;
 use scrubjay_core::volume::format::geometry::{ArrayParameters, Geometry, WRITTEN_PAGE_BYTES};
 use scrubjay_core::volume::format::uuid::Uuid;
 use scrubjay_core::volume::format::{intent, written};
 use scrubjay_core::volume::integrity::scheme::Scheme;
-use scrubjay_core::layout::{Layout, LayoutKind};
-use scrubjay_core::layout::Shape;
 use scrubjay_fuzz::with_sum;
 
 const ARRAY: Uuid = Uuid([0; 16]);

@@ -4,7 +4,7 @@ pub use scrubjay_code::crc32c;
 use scrubjay_code::crc32c_extend;
 use scrubjay_trace::formats::{self, Format, FormatOpener};
 use scrubjay_trace::{
-    Compression, Devices, Input, InputError, RecordSink, Malformed, OpenOptions, Reader, Record, Trace, TraceError,
+    Compression, Devices, Input, InputError, Malformed, OpenOptions, Reader, Record, RecordSink, Trace, TraceError,
     TraceSource, open,
 };
 use std::io::Cursor;

@@ -12,8 +12,8 @@ use std::fmt::Write;
 const NOTICES: &str = "NOTICES";
 /// The only allowed source of packages.
 const SOURCE: &str = "registry+https://github.com/rust-lang/crates.io-index";
-/// The files that state the sources of packages.
-const LOCKS: &[&str] = &["Cargo.lock", "fuzz/Cargo.lock"];
+/// The file that states the sources of packages.
+const LOCK: &str = "Cargo.lock";
 
 const HEAD: &str = "\
 Scrubjay is licensed under MIT or Apache-2.0, at your option (LICENSE-MIT, LICENSE-APACHE). The program holds the Rust
@@ -36,10 +36,8 @@ pub fn run(_arguments: &[String]) -> Result<bool> {
         .filter(|package| package.chosen().is_none())
         .map(|Package { name, version, licence }| format!("{name} {version}: the licence `{licence}` is not allowed"))
         .collect();
-    for path in LOCKS {
-        let text = std::fs::read_to_string(path).with_context(|| (*path).to_owned())?;
-        findings.extend(foreign_sources(&text).into_iter().map(|(line, source)| format!("{path}:{line}: {source}")));
-    }
+    let text = std::fs::read_to_string(LOCK).context(LOCK)?;
+    findings.extend(foreign_sources(&text).into_iter().map(|(line, source)| format!("{LOCK}:{line}: {source}")));
     if findings.is_empty() && std::fs::read_to_string(NOTICES).ok().as_deref() != Some(&notices(&shipped()?)?) {
         findings.push(format!("{NOTICES} is not what the packages shipped say: run cargo xtask notices"));
     }
