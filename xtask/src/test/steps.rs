@@ -79,9 +79,9 @@ pub const BUILD: &str = "build";
 /// The profile in which the steps compile: what takes long to optimize and little to run is not optimized (Cargo.toml).
 pub const PROFILE: &str = "suite";
 
-/// All steps. The tests are built in the profile of the build: they share its dependencies. Every build selects the whole
-/// workspace: the selection decides which features the dependencies have, and with other features they, and all that depends
-/// on them, would be rebuilt.
+/// All steps. All that compiles does so in one profile: macros, build scripts and C are compiled once. Every build selects the
+/// whole workspace: the selection decides which features the dependencies have, and with other features they, and all that
+/// depends on them, would be rebuilt.
 pub const STEPS: &[TestStep] = &[
     TestStep {
         name: "format",
@@ -90,32 +90,12 @@ pub const STEPS: &[TestStep] = &[
         smoke: Smoke::All,
         ..PLAIN
     },
-    TestStep {
-        name: "clippy",
-        command: &["cargo", "clippy", "--workspace", "--all-targets", "--", "-D", "warnings"],
-        component: Some("clippy"),
-        ..PLAIN
-    },
     TestStep { name: "tidy", command: &["cargo", "xtask", "tidy"], smoke: Smoke::All, ..PLAIN },
-    TestStep {
-        name: "documentation",
-        command: &["cargo", "doc", "--workspace", "--no-deps"],
-        environment: &[("RUSTDOCFLAGS", "-D warnings")],
-        ..PLAIN
-    },
-    TestStep {
-        name: "the fuzz targets compile",
-        // In the same target folder as the workspace, where most dependencies are checked already. The fuzzer itself is C++,
-        // and nothing is linked with it here.
-        command: &["cargo", "check", "--manifest-path", "fuzz/Cargo.toml", "--locked", "--target-dir", "target"],
-        environment: &[("CUSTOM_LIBFUZZER_PATH", "/dev/null")],
-        ..PLAIN
-    },
     TestStep { name: "licences of all that we are made of", command: &["cargo", "xtask", "licences"], ..PLAIN },
     TestStep {
         name: BUILD,
-        // What the lab runs comes first: it waits most of its time, and the tests are compiled meanwhile. (The examples are there for the
-        // features that tests give to dependencies: without them these would be built twice.)
+        // What the lab runs. (The examples are there for the features that tests give to dependencies: without them these would be built
+        // twice.)
         command: &[
             "cargo",
             "build",
@@ -231,6 +211,31 @@ pub const STEPS: &[TestStep] = &[
         command: &["tests/lab/python.sh"],
         packages: PYTHON,
         ..LAB
+    },
+    // After the build, although they are short: what the lab runs must be there early, for most of the lab's time is waiting.
+    TestStep {
+        name: "clippy, also of the fuzz targets",
+        command: &[
+            "cargo",
+            "clippy",
+            "--profile=suite",
+            "--workspace",
+            "--all-targets",
+            "--features=scrubjay-fuzz/fuzzer",
+            "--",
+            "-D",
+            "warnings",
+        ],
+        // The fuzzer itself is C++, and nothing is linked with it here.
+        environment: &[("CUSTOM_LIBFUZZER_PATH", "/dev/null")],
+        component: Some("clippy"),
+        ..PLAIN
+    },
+    TestStep {
+        name: "documentation",
+        command: &["cargo", "doc", "--profile=suite", "--workspace", "--no-deps"],
+        environment: &[("RUSTDOCFLAGS", "-D warnings")],
+        ..PLAIN
     },
     TestStep {
         name: "unit and integration tests",
