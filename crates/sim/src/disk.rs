@@ -17,6 +17,8 @@ pub struct SimulatedDisk {
     errors: Vec<SectorRange>,
     server: DiskServer,
     unsteady: Option<(Unsteady, Rng)>,
+    /// From when, until when, and how much longer each scrub request takes.
+    busy: Option<([Nanos; 2], Nanos)>,
 }
 
 /// How the service times of scrub requests differ from the model's.
@@ -51,7 +53,7 @@ impl SimulatedDisk {
     /// When it has no sectors.
     pub fn new(sectors: u64, model: ServiceModel) -> SimulatedDisk {
         assert!(sectors > 0, "a disk holds something");
-        SimulatedDisk { sectors, model, errors: Vec::new(), server: DiskServer::default(), unsteady: None }
+        SimulatedDisk { sectors, model, errors: Vec::new(), server: DiskServer::default(), unsteady: None, busy: None }
     }
 
     /// The same disk with these latent errors, in any order, overlapping or not. Empty ranges are no errors.
@@ -77,6 +79,12 @@ impl SimulatedDisk {
         SimulatedDisk { unsteady: Some((unsteady, rng)), ..self }
     }
 
+    /// The same disk while something else than the foreground keeps it or the machine busy, from one time until another: each scrub
+    /// request then takes `longer`.
+    pub fn busy(self, times: [Nanos; 2], longer: Nanos) -> SimulatedDisk {
+        SimulatedDisk { busy: Some((times, longer)), ..self }
+    }
+
     /// Its size in sectors.
     pub fn sectors(&self) -> u64 {
         self.sectors
@@ -89,7 +97,8 @@ impl SimulatedDisk {
 
     /// The service time of a scrub request that begins now; `must_seek`: the head must seek first.
     pub fn work(&mut self, now: Nanos, size: Bytes, must_seek: bool) -> Nanos {
-        let service = self.service(size);
+        let busy = self.busy.filter(|([from, until], _)| (*from..*until).contains(&now));
+        let service = self.service(size) + busy.map_or(Nanos::ZERO, |(_, longer)| longer);
         self.unsteady.as_mut().map_or(service, |(unsteady, rng)| unsteady.service(now, service, must_seek, rng))
     }
 

@@ -5,4 +5,5 @@ mod model;
 mod passed_by;
 mod probe;
 mod shipped;
+mod slow_disk;
 mod storm;

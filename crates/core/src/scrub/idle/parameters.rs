@@ -212,6 +212,7 @@ impl Parameter {
             Parameter::SlowdownMax => ParameterRow {
                 name: "max-slowdown",
                 about: "Latency that it may add to any one request, but for 1 in 10,000",
+                takes: ParameterRange::TimeNotZero,
                 get: |with| Some(ParameterValue::Time(with.goal.max)),
                 set: |with, value| with.goal.max = value.time(),
                 ..BASE

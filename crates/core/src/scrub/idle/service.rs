@@ -164,7 +164,11 @@ impl CompletionWindow {
             return;
         }
         if at.since(self.latest) > STALE {
-            *self = CompletionWindow::default();
+            // The newest stays: by itself, one slow completion would be an outlier, and the size as good as unknown.
+            let newest = self.recent.back().copied();
+            let sorted = Vec::from_iter(newest);
+            *self =
+                CompletionWindow { recent: sorted.clone().into(), sum: newest.unwrap_or(0), sorted, ..Self::default() };
         }
         self.latest = at;
         if self.recent.len() == WINDOW {
@@ -552,5 +556,20 @@ mod tests {
         assert!((mean - 0.005).abs() < 1e-9, "what most take");
         assert!((moment(1) - (127.0 * 0.005 + 0.1) / 128.0).abs() < 1e-9);
         assert!((moment(2) - (127.0 * 0.005f64.powi(2) + 0.1f64.powi(2)) / 128.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn one_slow_request_after_a_long_time_is_as_slow_as_those_before() {
+        let mut times = ServiceTimes::default();
+        let mut add = |millis, minutes: u64| {
+            let (access, at) = (AccessPattern::Random, Nanos::from_secs(60 * minutes));
+            times.add(SIZE_MIN, access, Nanos::from_millis(millis), at);
+            times.of(SIZE_MIN, access).mean
+        };
+        add(434, 0);
+        assert_eq!(add(434, 0), 0.434);
+        assert_eq!(add(440, 11), 0.434);
+        assert_eq!(add(4, 22), 0.004, "and one that is fast shows that this is over");
+        assert_eq!(add(440, 33), 0.004, "one that is slow may be an outlier");
     }
 }

@@ -44,6 +44,11 @@ impl Calibration {
         let prior = COLLISIONS_MIN * usual;
         self.factor = ((self.lost + prior) / (self.predicted + prior)).clamp(1.0 / FACTOR_MAX, FACTOR_MAX);
     }
+
+    /// Leaves out what was lost since the last update, of `lost` seconds in all: it was no part of a plan.
+    pub(super) fn leave_out(&mut self, lost: f64) {
+        self.lost_at_update = lost;
+    }
 }
 
 #[cfg(test)]

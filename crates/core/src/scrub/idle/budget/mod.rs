@@ -11,8 +11,7 @@
 //! budget left. So after some hundred requests the mean *so far* exceeds the goal by no more than the cost of one scrub
 //! request. That can be much: a collision with the first request of an unprecedented burst can cost what the goal
 //! allows in hours. The stat detector does not see completions, so requests queued behind are not counted there.
-//! (Exceptions: where even the smallest request usually takes longer than the max goal, one is sent now and then, to find
-//! out whether the disk has become faster. And in *quiet* time, idle for twice as long as the longest interval so far, requests that are short relative
+//! (Exception: in *quiet* time, idle for twice as long as the longest interval so far, requests that are short relative
 //! to that time are sent even without budget. Otherwise a load that stops would stop the scrub.)
 //!
 //! The budget is not spent for its own sake: at the beginning half of it is kept for what is still unknown, and no
@@ -36,12 +35,13 @@
 //! by chance (a disk that retries); an arrival in the first moments of one of those exceeds the goal. The probability
 //! of that at each age is known, and the penalty in the plan limits it to one foreground request in ten thousand. The
 //! fence: no request is sent of a size of which more than one in sixteen recently took longer. Where even the smallest
-//! usually does, it is tried rarely, to find out whether the disk has become faster.
+//! usually does, one is sent now and then, to find out whether the disk has become faster ([`last_resort`]).
 
 mod account;
 mod ages;
 mod calibration;
 mod goal;
+mod last_resort;
 mod phase;
 mod price;
 mod schedule;
@@ -74,9 +74,6 @@ const QUIET_INDEBTED: f64 = 3600.0;
 /// The share of the foreground requests that may lose more than the max goal. The plan's penalty for one that does is
 /// the goal for the mean divided by this share, in seconds, and more once some have.
 const BROKEN_SHARE: f64 = 1e-4;
-/// Where no size is within the max goal, the smallest is sent for this share of the time (a service time above that
-/// goal counts as the goal).
-const LAST_RESORT_SHARE: f64 = 0.002;
 /// No delay is bought that reads fewer bytes a second of delay than this share of the usual number. The savings may be
 /// worth more later, when idle intervals are short or a burst has cost much.
 const PRICE_SHARE: f64 = 0.1;
@@ -103,6 +100,8 @@ const TRIAL_EVERY_HELD: u64 = 4;
 /// A trial of a size that recently exceeded the max goal is sent only where at most this share of the intervals of that
 /// age end meanwhile.
 const TRIAL_RISK: f64 = 0.01;
+/// A schedule that sends only at ages that a smaller share of the intervals reach is as good as none.
+const PLAN_REACH: f64 = 0.01;
 /// How soon to decide again where nothing is worth its price at any age, or no budget is left.
 const LOOK_AGAIN: Nanos = Nanos::from_secs(1);
 /// A new plan is made whenever the number of intervals has grown by an eighth, or by this number.
@@ -131,6 +130,12 @@ pub struct Budget {
     over_p99: u64,
     /// The time of the first call of `learn`: about when the run began.
     began: Option<Nanos>,
+    /// Whether any size was within the max goal when the schedule was made.
+    has_sizes: bool,
+    /// Whether the schedule sends anything at ages that a share of [`PLAN_REACH`] of the intervals reach.
+    has_plan: bool,
+    /// The number of completions at the end of the last time in which no size was: the schedule is made anew as often as at first.
+    completions_from: u64,
     calibration: Calibration,
     phases: Phases,
     price: Price,
@@ -157,6 +162,9 @@ impl Budget {
             lost,
             over_p99,
             began: None,
+            has_sizes: false,
+            has_plan: false,
+            completions_from: 0,
             calibration,
             phases: Phases::default(),
             price,
@@ -166,10 +174,14 @@ impl Budget {
         budget
     }
 
-    /// The sizes whose requests, by all that is known, do not delay arrivals beyond the max goal.
-    fn sizes<'a>(&self, access: AccessPattern, seen: &'a Observed) -> impl DoubleEndedIterator<Item = Bytes> + use<'a> {
-        let goal = self.goal;
-        SIZES.into_iter().filter(move |&size| goal.allows_size(size, &seen.service.of(size, access)))
+    /// Do requests of this size, by all that is known, not delay arrivals beyond the max goal?
+    fn allows_size(&self, size: Bytes, access: AccessPattern, seen: &Observed) -> bool {
+        self.goal.allows_size(size, &seen.service.of(size, access))
+    }
+
+    /// The sizes that [`Budget::allows_size`] allows, ascending.
+    fn sizes(&self, access: AccessPattern, seen: &Observed) -> impl DoubleEndedIterator<Item = Bytes> {
+        SIZES.into_iter().filter(move |&size| self.allows_size(size, access, seen))
     }
 
     /// The age at which quiet time begins, in seconds; in debt, an hour at least.
@@ -229,45 +241,6 @@ impl Budget {
         })
     }
 
-    /// For a disk that cannot keep the max goal at any size: sends the smallest now and then, because otherwise nothing
-    /// would show that the disk has become faster again. Where it is never idle for as long as two such requests lie apart (a file
-    /// system writes every five seconds), [`Budget::last_resort_soon`] finds a moment.
-    fn last_resort(&self, view: &DiskView, seen: &Observed) -> Decision {
-        let service = seen.service.high(SIZE_MIN, view.access);
-        // By the last one: where the disk has become faster, this is soon known for certain.
-        let last = if view.own_service > Nanos::ZERO { view.own_service.as_secs_f64() } else { service };
-        let apart = Nanos::from_secs_f64(last.min(self.goal.max.as_secs_f64()) / LAST_RESORT_SHARE);
-        let rested = view.ready_after(apart).max(view.own_finished.saturating_add(apart));
-        let soon = self.last_resort_soon(view, apart, service, seen).unwrap_or(rested);
-        Decision { not_before: soon.min(rested), size: SIZE_MIN }
-    }
-
-    /// The moment for a request that may take `service` seconds, at least `apart` after the last: one at which hardly any idle
-    /// interval of that age ended meanwhile; otherwise, the longer ago the last one is, the shorter an idle time is enough. `None` if the
-    /// account cannot pay for it, or more foreground requests than planned lost more than the max goal.
-    fn last_resort_soon(&self, view: &DiskView, apart: Nanos, service: f64, seen: &Observed) -> Option<Nanos> {
-        let broken = seen.slowdown.collisions_longer_than(self.goal.max) as f64;
-        if view.outstanding > 0 || broken > BROKEN_SHARE * seen.workload.requests as f64 {
-            return None;
-        }
-        let last = view.own_finished.max(self.began.unwrap_or(Nanos::ZERO));
-        let age = |at: Nanos| at.since(view.idle_since).as_secs_f64();
-        let cost = |at| self.cost(SIZE_MIN, view.access, age(at), seen);
-        let first = last.saturating_add(apart).max(view.now);
-        let is_safe = self.schedule.ending(age(first), service) <= TRIAL_RISK;
-        let (at, price) = if is_safe {
-            (first, 0.0) // a collision is unlikely, and the goal allows what one request costs
-        } else {
-            // The product of the idle time and of the time since the last request is then the square of `apart`.
-            let (passed, apart) = (view.idle_since.since(last).as_secs_f64(), apart.as_secs_f64());
-            let wait = (passed + (passed * passed + 4.0 * apart * apart).sqrt()) / 2.0;
-            let at = last.saturating_add(Nanos::from_secs_f64(wait)).max(first);
-            (at, cost(at))
-        };
-        let is_paid = self.account.allows(view.now, price) && self.keeps_p99(SIZE_MIN, view.access, cost(at), seen);
-        is_paid.then_some(at)
-    }
-
     /// What the plan does at this age, corrected by the clock if a period is believed.
     fn act(&self, view: &DiskView, idle_for: f64, seen: &Observed) -> AgeAction {
         // While a foreground request is outstanding the plan is enough: the policy is asked again at its completion.
@@ -317,6 +290,7 @@ impl Budget {
     /// Makes a new plan from the observations.
     fn solve(&mut self, seen: &Observed) {
         let accesses = [AccessPattern::Random, AccessPattern::Sequential];
+        self.has_sizes = self.is_any_size(seen);
         let service =
             |size, access| Some(seen.service.of(size, access)).filter(|service| self.goal.allows_size(size, service));
         let requests = SIZES.map(|size| PlannedRequest {
@@ -335,12 +309,20 @@ impl Budget {
         self.set_target(seen);
         let cautious = seen.workload.requests < REQUESTS_MIN;
         self.setting = PolicyState { in_idle_only: true, cautious, ..self.setting };
-        if let Some((wait, size, duty)) = self.schedule.summary() {
+        let summary = self.schedule.summary();
+        let reach = |age| self.schedule.ages().reach(age);
+        self.has_plan = summary.is_some_and(|(wait, ..)| reach(wait) >= PLAN_REACH * reach(0.0));
+        if let Some((wait, size, duty)) = summary {
             self.setting = PolicyState { wait: Nanos::from_secs_f64(wait), size, duty, ..self.setting };
             // The reserve depends on the size.
             self.set_target(seen);
         }
         self.setting.for_max = self.schedule.broken_share();
+    }
+
+    /// The number of completions at which a new plan is made.
+    fn completions_due(&self) -> u64 {
+        self.completions_from + next_due(self.solved_at[1].saturating_sub(self.completions_from), u64::MAX)
     }
 
     /// Sets how much the current plan may spend.
@@ -386,12 +368,17 @@ impl IdlePolicy for Budget {
         let idle_for = if view.outstanding == 0 { view.now.since(view.idle_since).as_secs_f64() } else { 0.0 };
         let planned = self.planned(view, idle_for, seen);
         // The size that was planned may have become too slow since.
-        let size = planned.size.min(largest);
+        let size = self.sizes(view.access, seen).rfind(|&size| size <= planned.size).unwrap_or(largest);
         let size = self.trial(size, view.access, idle_for, seen).unwrap_or(size);
-        let decision = match self.affordable(size, view, idle_for, seen) {
+        let affordable = self.affordable(size, view, idle_for, seen);
+        let decision = match affordable {
             Some(size) => Decision { size, ..planned },
             None => Decision { not_before: planned.not_before.max(view.now.saturating_add(LOOK_AGAIN)), size },
         };
+        let is_stuck =
+            (affordable.is_none() || !self.has_plan) && view.outstanding == 0 && decision.not_before > view.now;
+        let last_resort = (is_stuck && self.is_slow(view.access, seen)).then(|| self.last_resort(view, seen));
+        let decision = last_resort.filter(|last| last.not_before < decision.not_before).unwrap_or(decision);
         // Quiet time changes nothing before it can begin.
         let soonest = view.idle_since.saturating_add(Nanos::from_secs_f64(QUIET_MIN));
         let may_be_quiet = idle_for > QUIET_MIN || decision.not_before > soonest;
@@ -468,10 +455,10 @@ impl IdlePolicy for Budget {
             None => u64::MAX,
         };
         let is_trial = trial == every;
-        let solved = next_due(self.solved_at[1], u64::MAX).saturating_sub(completions);
+        let solved = self.completions_due().saturating_sub(completions);
         let is_learning =
             is_trial || self.account.is_fading() || !seen.service.is_known(decision.size, AccessPattern::Sequential);
-        let is_learning = is_learning || view.access == AccessPattern::Random;
+        let is_learning = is_learning || view.access == AccessPattern::Random || self.is_slow(view.access, seen);
         let requests = if is_learning { 1 } else { trial.min(solved).max(1) };
         DecisionHorizon { until: until.min(seen.service.fresh_until()), requests }
     }
@@ -492,7 +479,11 @@ impl IdlePolicy for Budget {
             let service = seen.service.of(self.setting.size, AccessPattern::Random);
             let queue_factor = workload.followers.queue_factor(self.setting.wait.as_secs_f64(), service.mean);
             let usual = 0.5 * service.held(service.mean) * queue_factor;
-            self.calibration.update(ended as f64 * predicted, slowdown.lost().as_secs_f64(), usual);
+            if self.is_any_size(seen) {
+                self.calibration.update(ended as f64 * predicted, slowdown.lost().as_secs_f64(), usual);
+            } else {
+                self.calibration.leave_out(slowdown.lost().as_secs_f64());
+            }
             self.phases.update(
                 self.schedule.ages(),
                 workload.idle_ended,
@@ -503,9 +494,16 @@ impl IdlePolicy for Budget {
             self.intervals = workload.intervals;
         }
         let current = [self.intervals, seen.service.completions(), seen.service.strays()];
-        let steps = [INTERVALS_STEP, u64::MAX, u64::MAX];
-        let mut counts = current.into_iter().zip(self.solved_at).zip(steps);
-        if counts.any(|((current, solved), step)| current >= next_due(solved, step)) {
+        let is_again = !self.has_sizes && self.is_any_size(seen);
+        if is_again {
+            self.completions_from = seen.service.completions();
+        }
+        let due = [
+            next_due(self.solved_at[0], INTERVALS_STEP),
+            self.completions_due(),
+            next_due(self.solved_at[2], u64::MAX),
+        ];
+        if is_again || current.into_iter().zip(due).any(|(current, due)| current >= due) {
             self.solved_at = current;
             self.solve(seen);
         } else if is_lost || self.intervals >= self.spend_at {

@@ -1,0 +1,82 @@
+//! The last resort: where no size is within the max goal, or slow requests of late make all too dear, one of the smallest is sent
+//! now and then, because otherwise nothing would show that the disk has become faster.
+//!
+//! As a machine that compiles keeps a disk busy, such a request may take half a second, and then a minute later 5 ms. If it meets
+//! an arrival, that loses more than the max goal. So the time between two of them grows with the probability that one meets an arrival at
+//! that age; and once more foreground requests than planned have lost more than the max goal, no more than planned are likely to from
+//! then on. (A long idle time is not waited for: a disk on which a file system writes every five seconds has none.) None is sent in
+//! debt, except in quiet time.
+
+use super::{BROKEN_SHARE, Budget, GoalForm, LOOK_AGAIN, TRIAL_RISK, overrun};
+use crate::scrub::idle::service::{Overrun, SIZE_MIN, SIZES};
+use crate::scrub::idle::{AccessPattern, Decision, DiskView, Observed};
+use crate::units::Nanos;
+
+/// Where an arrival is unlikely, the next request is sent after this multiple of the service time of the last ...
+const APART: f64 = 500.0;
+/// ... and after no more than this time, in seconds.
+const APART_MAX: f64 = 25.0;
+/// So many foreground requests, besides those planned, may lose more than the max goal before these requests become rarer.
+const BROKEN_MIN: f64 = 1.0;
+/// An idle interval is looked at again after the time that it has lasted so far, and no sooner than after this.
+const LOOK_AGAIN_MIN: Nanos = Nanos::from_millis(10);
+
+impl Budget {
+    /// Is any size within the max goal?
+    pub(super) fn is_any_size(&self, seen: &Observed) -> bool {
+        let accesses = [AccessPattern::Sequential, AccessPattern::Random];
+        SIZES.into_iter().any(|size| accesses.iter().any(|&access| self.allows_size(size, access, seen)))
+    }
+
+    /// Have requests even of the smallest size taken longer than the max goal of late?
+    pub(super) fn is_slow(&self, access: AccessPattern, seen: &Observed) -> bool {
+        overrun(SIZE_MIN, access, self.goal.max.as_secs_f64(), seen).share > 0.0
+    }
+
+    /// The decision where no size is within the max goal, or, while [`Budget::is_slow`], the plan sends nothing at all or cannot pay for
+    /// it.
+    pub(super) fn last_resort(&self, view: &DiskView, seen: &Observed) -> Decision {
+        let size = SIZE_MIN;
+        if view.outstanding > 0 {
+            return Decision { not_before: view.ready_after(LOOK_AGAIN), size };
+        }
+        let idle_for = view.now.since(view.idle_since);
+        let age = idle_for.as_secs_f64();
+        let known = seen.service.high(size, view.access);
+        let own = if view.own_service > Nanos::ZERO { view.own_service.as_secs_f64() } else { known };
+        let apart = (APART * own).min(APART_MAX);
+        let last = view.own_finished.max(self.began.unwrap_or(Nanos::ZERO));
+        let after = |seconds: f64| last.saturating_add(Nanos::from_secs_f64(seconds));
+        let quiet = Nanos::from_secs_f64(self.quiet_from(view.now, seen));
+        let quiet = view.idle_since.saturating_add(quiet).max(after(apart));
+
+        let rare = self.seconds_to_make_up(view.now, seen);
+        let max = self.goal.max.as_secs_f64();
+        let risk = if rare.is_some() && own <= max {
+            let Overrun { window, share } = overrun(size, view.access, max, seen);
+            share * self.schedule.ending(age, window)
+        } else {
+            // By the last one, so that it is soon known for certain that the disk has become faster.
+            self.schedule.ending(age, own)
+        };
+        let cost = self.cost(size, view.access, age, seen);
+        // One request's cost above the mean is within the strict form.
+        let price = if self.goal.form == GoalForm::Strict { 0.0 } else { cost };
+        let is_paid = self.account.allows(view.now, price) && self.keeps_p99(size, view.access, cost, seen);
+        let due = after((apart * (risk / TRIAL_RISK).max(1.0)).max(risk * rare.unwrap_or(0.0)));
+        if is_paid && due <= view.now || quiet <= view.now {
+            return Decision { not_before: view.now, size };
+        }
+        let again = view.now.saturating_add(idle_for.clamp(LOOK_AGAIN_MIN, LOOK_AGAIN));
+        Decision { not_before: quiet.min(again.max(after(apart))), size }
+    }
+
+    /// The time, in seconds, in which as many foreground requests come as allow one of them to lose more than the max goal; `None` unless
+    /// more than planned have.
+    fn seconds_to_make_up(&self, now: Nanos, seen: &Observed) -> Option<f64> {
+        let planned = BROKEN_SHARE * seen.workload.requests.max(1) as f64;
+        let broken = seen.slowdown.collisions_longer_than(self.goal.max) as f64;
+        let elapsed = now.since(self.began.unwrap_or(Nanos::ZERO)).as_secs_f64();
+        (broken >= BROKEN_MIN + planned).then_some(elapsed / planned)
+    }
+}
