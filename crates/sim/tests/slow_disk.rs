@@ -8,7 +8,7 @@ use scrubjay_core::scrub::idle::{Goal, SavedObservations};
 use scrubjay_core::units::Nanos;
 use scrubjay_sim::pump::SimulatedPump;
 use scrubjay_sim::source::Clients;
-use scrubjay_sim::workload::TimeSpan;
+use scrubjay_sim::workload::{Bursts, TimeSpan};
 
 /// Slow disks with little load: merely assumed bursts must not prevent the smallest request, neither at first nor after
 /// a stop, or the scrub would never see when requests arrive.
@@ -101,6 +101,22 @@ fn what_is_sent_to_a_disk_that_is_too_slow_is_within_the_goals() {
     }
 }
 
+/// The same where a hundred requests come at once: one request of the scrub that meets them delays all, and there is hardly another.
+#[test]
+fn what_is_sent_to_a_disk_that_is_too_slow_is_rare_where_many_requests_come_at_once() {
+    for seed in 1..=4 {
+        let think = TimeSpan::Exponential { mean: Nanos::from_secs(60) };
+        let bursts = Bursts::new(100, TimeSpan::Fixed(ms(1)), think, TimeSpan::Fixed(ms(5)), Rng::new(seed));
+        let mut scrub = scrub(Goal::default());
+        let model = ServiceModel { positioning: ms(434), per_mib: ms(10) };
+        let run = SimulatedPump::new(disk(model), bursts).until(Nanos::from_secs(8 * 3600)).run(&mut scrub).report;
+        let (broken, requests) = (longer_than(&scrub, ms(50)), run.foreground.requests);
+        assert!(broken <= 104.0 + requests as f64 * 1e-4, "{seed}: {broken} of {requests}");
+        let (lost, earned) = (scrub.seen().slowdown.lost().as_secs_f64(), 1e-3 * requests as f64);
+        assert!(lost <= earned + 100.0 * 0.44, "{seed}: {lost} s of {requests}");
+    }
+}
+
 /// A disk that was slow for a time, at the beginning or later, is read again in the same run, once the foreground has made up for what
 /// it lost meanwhile.
 #[test]
@@ -108,6 +124,8 @@ fn a_disk_that_was_slow_for_a_time_is_read_again() {
     let minutes = |count: u64| Nanos::from_secs(60 * count);
     let hardly = Nanos::from_secs(15);
     let cases = [
+        ([minutes(20), minutes(50)], 200, TimeSpan::Exponential { mean: ms(5000) }),
+        ([minutes(60), minutes(62)], 434, TimeSpan::Exponential { mean: ms(2000) }),
         ([Nanos::ZERO, minutes(1)], 434, TimeSpan::Uniform(ms(3000), ms(5000))),
         ([Nanos::ZERO, minutes(1)], 434, TimeSpan::Uniform(Nanos::ZERO, ms(20_000))),
         ([Nanos::ZERO, hardly], 6000, TimeSpan::Uniform(ms(4900), ms(5100))),

@@ -29,9 +29,10 @@ const MOST_OF: usize = 16;
 const KEPT: usize = 16;
 /// A completion that takes more than this multiple of `usual_high` is a stray: it says nothing about the size.
 const STRAY: f64 = 2.0;
-/// Stray service times remembered, at most, and only those of the last [`STRAYS_OF`] completions.
+/// Stray service times remembered, at most, and only those of the last [`STRAYS_OF`] completions and of the last [`STRAYS_STALE`].
 const STRAYS: usize = 64;
 const STRAYS_OF: u64 = 16384;
+const STRAYS_STALE: Nanos = Nanos::from_secs(3600);
 /// A size that was not tried for this long is known no better than one never tried: the cause of its slowness may be over.
 const STALE: Nanos = Nanos::from_secs(600);
 /// A longer service time counts as this: a year, so that sums have room.
@@ -158,17 +159,18 @@ impl CompletionWindow {
         is_fresh && self.sorted.first() == Some(&nanos) && self.sorted.last() == Some(&nanos)
     }
 
-    fn add(&mut self, nanos: u64, at: Nanos) {
+    /// `is_disk`: arrivals wait for the end of a request. Then the median of those before stays where they are too old: by itself, one slow
+    /// completion would be an outlier, and the size as good as unknown.
+    fn add(&mut self, nanos: u64, at: Nanos, is_disk: bool) {
         if self.is_uniform(nanos, at) {
             self.latest = at;
             return;
         }
         if at.since(self.latest) > STALE {
-            // The newest stays: by itself, one slow completion would be an outlier, and the size as good as unknown.
-            let newest = self.recent.back().copied();
-            let sorted = Vec::from_iter(newest);
+            let median = self.sorted.get(self.sorted.len().saturating_sub(1) / 2).copied().filter(|_| is_disk);
+            let sorted = Vec::from_iter(median);
             *self =
-                CompletionWindow { recent: sorted.clone().into(), sum: newest.unwrap_or(0), sorted, ..Self::default() };
+                CompletionWindow { recent: sorted.clone().into(), sum: median.unwrap_or(0), sorted, ..Self::default() };
         }
         self.latest = at;
         if self.recent.len() == WINDOW {
@@ -218,26 +220,37 @@ impl CompletionWindow {
 /// How much longer the strays took than is usual: a disk that retries takes that much longer whatever the size.
 #[derive(Clone, Debug, Default)]
 struct Strays {
-    /// The number of completions so far, and the seconds above the mean. The latest at the end.
-    recent: VecDeque<(u64, f64)>,
+    /// The latest at the end.
+    recent: VecDeque<Stray>,
     count: u64,
 }
 
+#[derive(Clone, Copy, Debug)]
+struct Stray {
+    /// The number of completions so far.
+    completions: u64,
+    at: Nanos,
+    /// The seconds above the mean.
+    seconds: f64,
+}
+
 impl Strays {
-    fn add(&mut self, completions: u64, seconds: f64) {
+    fn add(&mut self, stray: Stray) {
         if self.recent.len() == STRAYS {
             self.recent.pop_front();
         }
-        self.recent.push_back((completions, seconds));
+        self.recent.push_back(stray);
         self.count += 1;
     }
 
-    /// The share of all requests that take more than `more` seconds longer than is usual, and by how many seconds on average.
-    fn overrun(&self, more: f64, completions: u64) -> Overrun {
-        let first = self.recent.front().filter(|_| self.recent.len() == STRAYS).map_or(0, |&(at, _)| at);
+    /// The share of all requests that take more than `more` seconds longer than is usual, and by how many seconds on average, after this
+    /// number of completions and at this time.
+    fn overrun(&self, more: f64, completions: u64, at: Nanos) -> Overrun {
+        let first = self.recent.front().filter(|_| self.recent.len() == STRAYS).map_or(0, |first| first.completions);
         let since = completions.saturating_sub(STRAYS_OF).max(first);
-        let late = self.recent.iter().filter(|&&(at, seconds)| at > since && seconds > more);
-        overrun_of(late.map(|&(_, seconds)| seconds), more, (completions - since) as f64)
+        let is_late =
+            |stray: &&Stray| stray.completions > since && at.since(stray.at) <= STRAYS_STALE && stray.seconds > more;
+        overrun_of(self.recent.iter().filter(is_late).map(|stray| stray.seconds), more, (completions - since) as f64)
     }
 }
 
@@ -284,9 +297,11 @@ impl ServiceTimes {
         let scaled = (scaled as u64).max(SERVICE_MIN.0);
         let usual = self.of(SIZES[nearest], access);
         if self.is_known(SIZES[nearest], access) && scaled as f64 / 1e9 > STRAY * usual.usual_high {
-            self.strays.add(self.completions, scaled as f64 / 1e9 - usual.mean);
+            let seconds = scaled as f64 / 1e9 - usual.mean;
+            self.strays.add(Stray { completions: self.completions, at, seconds });
         }
-        self.windows(access)[nearest].add(scaled, at);
+        let is_disk = self.held_max.is_none();
+        self.windows(access)[nearest].add(scaled, at, is_disk);
         self.estimate();
     }
 
@@ -355,8 +370,9 @@ impl ServiceTimes {
 
     /// Adds a service time that an earlier run kept, as if it was completed at `now`. A `step` that does not exist is ignored.
     pub(super) fn recall(&mut self, access: AccessPattern, step: usize, nanos: u64, now: Nanos) {
+        let is_disk = self.held_max.is_none();
         let Some(window) = self.windows(access).get_mut(step) else { return };
-        window.add(nanos.clamp(SERVICE_MIN.0, SERVICE_MAX.0), now);
+        window.add(nanos.clamp(SERVICE_MIN.0, SERVICE_MAX.0), now, is_disk);
         self.latest = self.latest.max(now);
         self.completions += 1;
         self.estimate();
@@ -386,7 +402,7 @@ impl ServiceTimes {
         let windows = if access == AccessPattern::Random { &self.random } else { &self.sequential };
         let window = step_of(size).map(|step| &windows[step]).filter(|window| self.fresh(window).is_some());
         let of_size = window.map_or(Overrun::default(), |window| window.overrun(max));
-        let strays = self.strays.overrun(max - self.of(size, access).mean, self.completions);
+        let strays = self.strays.overrun(max - self.of(size, access).mean, self.completions, self.latest);
         if strays.share * strays.window > of_size.share * of_size.window { strays } else { of_size }
     }
 

@@ -1,14 +1,14 @@
 //! The last resort: where no size is within the max goal, or slow requests of late make all too dear, one of the smallest is sent
 //! now and then, because otherwise nothing would show that the disk has become faster.
 //!
-//! As a machine that compiles keeps a disk busy, such a request may take half a second, and then a minute later 5 ms. If it meets
-//! an arrival, that loses more than the max goal. So the time between two of them grows with the probability that one meets an arrival at
-//! that age; and once more foreground requests than planned have lost more than the max goal, no more than planned are likely to from
-//! then on. (A long idle time is not waited for: a disk on which a file system writes every five seconds has none.) None is sent in
+//! While a machine that compiles keeps a disk busy, such a request may take half a second, and a minute later 5 ms. Arrivals that meet
+//! it lose more than the max goal. So the time between two of them grows with the likely number of arrivals that one
+//! meets at that age; and once more foreground requests than planned have lost more than the max goal, no more than planned are likely to
+//! from then on. (A long idle time is not waited for: a disk on which a file system writes every five seconds has none.) None is sent in
 //! debt, except in quiet time.
 
 use super::{BROKEN_SHARE, Budget, GoalForm, LOOK_AGAIN, TRIAL_RISK, overrun};
-use crate::scrub::idle::service::{Overrun, SIZE_MIN, SIZES};
+use crate::scrub::idle::service::{Overrun, SIZE_MIN};
 use crate::scrub::idle::{AccessPattern, Decision, DiskView, Observed};
 use crate::units::Nanos;
 
@@ -22,15 +22,17 @@ const BROKEN_MIN: f64 = 1.0;
 const LOOK_AGAIN_MIN: Nanos = Nanos::from_millis(10);
 
 impl Budget {
-    /// Is any size within the max goal?
+    /// Is any size within the max goal, for the first request of an idle interval? (For one that follows another it may be a guess.)
     pub(super) fn is_any_size(&self, seen: &Observed) -> bool {
-        let accesses = [AccessPattern::Sequential, AccessPattern::Random];
-        SIZES.into_iter().any(|size| accesses.iter().any(|&access| self.allows_size(size, access, seen)))
+        self.sizes(AccessPattern::Random, seen).next().is_some()
     }
 
-    /// Have requests even of the smallest size taken longer than the max goal of late?
+    /// Have requests even of the smallest size taken longer than the max goal of late? Not where arrivals pass a request: faster ones
+    /// show nothing of the next delay.
     pub(super) fn is_slow(&self, access: AccessPattern, seen: &Observed) -> bool {
-        overrun(SIZE_MIN, access, self.goal.max.as_secs_f64(), seen).share > 0.0
+        let service = seen.service.of(SIZE_MIN, access);
+        let is_held = service.full_hold_time(service.mean) <= 0.0;
+        is_held && overrun(SIZE_MIN, access, self.goal.max.as_secs_f64(), seen).share > 0.0
     }
 
     /// The decision where no size is within the max goal, or, while [`Budget::is_slow`], the plan sends nothing at all or cannot pay for
@@ -52,13 +54,16 @@ impl Budget {
 
         let rare = self.seconds_to_make_up(view.now, seen);
         let max = self.goal.max.as_secs_f64();
-        let risk = if rare.is_some() && own <= max {
+        // By the last one, so that it is soon known for certain that the disk has become faster.
+        let (service, share) = if rare.is_some() && own <= max {
             let Overrun { window, share } = overrun(size, view.access, max, seen);
-            share * self.schedule.ending(age, window)
+            (window, share)
         } else {
-            // By the last one, so that it is soon known for certain that the disk has become faster.
-            self.schedule.ending(age, own)
+            (own, 1.0)
         };
+        // The likely number of arrivals that it delays: those queued behind the first are delayed by about as much.
+        let queue_factor = seen.workload.followers.queue_factor(age, service);
+        let risk = share * self.schedule.ending(age, service) * queue_factor;
         let cost = self.cost(size, view.access, age, seen);
         // One request's cost above the mean is within the strict form.
         let price = if self.goal.form == GoalForm::Strict { 0.0 } else { cost };

@@ -11,8 +11,9 @@
 //! budget left. So after some hundred requests the mean *so far* exceeds the goal by no more than the cost of one scrub
 //! request. That can be much: a collision with the first request of an unprecedented burst can cost what the goal
 //! allows in hours. The stat detector does not see completions, so requests queued behind are not counted there.
-//! (Exception: in *quiet* time, idle for twice as long as the longest interval so far, requests that are short relative
-//! to that time are sent even without budget. Otherwise a load that stops would stop the scrub.)
+//! (Exceptions: the requests of the [`last_resort`] may cost more than is left, but none is sent in debt. And in *quiet* time, idle for twice
+//! as long as the longest interval so far, requests that are short relative to that time are sent even without budget. Otherwise a load that stops
+//! would stop the scrub.)
 //!
 //! The budget is not spent for its own sake: at the beginning half of it is kept for what is still unknown, and no
 //! delay is bought that reads a small part of what a delay usually does.
@@ -184,6 +185,11 @@ impl Budget {
         SIZES.into_iter().filter(move |&size| self.allows_size(size, access, seen))
     }
 
+    /// The largest size that may be sent; `None` also where no interval can begin with any size.
+    fn largest(&self, access: AccessPattern, seen: &Observed) -> Option<Bytes> {
+        self.sizes(access, seen).next_back().filter(|_| self.is_any_size(seen))
+    }
+
     /// The age at which quiet time begins, in seconds; in debt, an hour at least.
     fn quiet_from(&self, now: Nanos, seen: &Observed) -> f64 {
         let longest = QUIET_FACTOR * seen.workload.idle.moments().max;
@@ -309,10 +315,7 @@ impl Budget {
         self.set_target(seen);
         let cautious = seen.workload.requests < REQUESTS_MIN;
         self.setting = PolicyState { in_idle_only: true, cautious, ..self.setting };
-        let summary = self.schedule.summary();
-        let reach = |age| self.schedule.ages().reach(age);
-        self.has_plan = summary.is_some_and(|(wait, ..)| reach(wait) >= PLAN_REACH * reach(0.0));
-        if let Some((wait, size, duty)) = summary {
+        if let Some((wait, size, duty)) = self.schedule.summary() {
             self.setting = PolicyState { wait: Nanos::from_secs_f64(wait), size, duty, ..self.setting };
             // The reserve depends on the size.
             self.set_target(seen);
@@ -335,7 +338,13 @@ impl Budget {
         let factor = self.calibration.factor();
         let target = (rate * self.idle + imagined) / factor;
         let price = self.price.usual(self.goal.mean.as_secs_f64());
+        let level = self.schedule.level();
         self.schedule.set_target(target, PRICE_SHARE * price * factor);
+        if self.schedule.level() != level || !self.has_plan {
+            let reach = |age| self.schedule.ages().reach(age);
+            let summary = self.schedule.summary();
+            self.has_plan = summary.is_some_and(|(wait, ..)| reach(wait) >= PLAN_REACH * reach(0.0));
+        }
     }
 }
 
@@ -364,7 +373,7 @@ fn next_due(count: u64, step_max: u64) -> u64 {
 
 impl IdlePolicy for Budget {
     fn decide(&self, view: &DiskView, seen: &Observed) -> Decision {
-        let Some(largest) = self.sizes(view.access, seen).next_back() else { return self.last_resort(view, seen) };
+        let Some(largest) = self.largest(view.access, seen) else { return self.last_resort(view, seen) };
         let idle_for = if view.outstanding == 0 { view.now.since(view.idle_since).as_secs_f64() } else { 0.0 };
         let planned = self.planned(view, idle_for, seen);
         // The size that was planned may have become too slow since.
@@ -408,7 +417,7 @@ impl IdlePolicy for Budget {
         if view.outstanding > 0 {
             return WaitReason::InUse;
         }
-        if self.sizes(view.access, seen).next().is_none() {
+        if self.largest(view.access, seen).is_none() {
             return WaitReason::TooSlow;
         }
         // During the cautious start the planned wait means nothing, so the reason is idleness without a length.
@@ -423,7 +432,7 @@ impl IdlePolicy for Budget {
     }
 
     fn horizon(&self, decision: Decision, view: &DiskView, seen: &Observed) -> DecisionHorizon {
-        let Some(largest) = self.sizes(view.access, seen).next_back() else {
+        let Some(largest) = self.largest(view.access, seen) else {
             return DecisionHorizon { until: Nanos::MAX, requests: 1 };
         };
         let idle_for = view.now.since(view.idle_since).as_secs_f64();
@@ -479,7 +488,7 @@ impl IdlePolicy for Budget {
             let service = seen.service.of(self.setting.size, AccessPattern::Random);
             let queue_factor = workload.followers.queue_factor(self.setting.wait.as_secs_f64(), service.mean);
             let usual = 0.5 * service.held(service.mean) * queue_factor;
-            if self.is_any_size(seen) {
+            if self.is_any_size(seen) && (self.has_plan || !self.is_slow(AccessPattern::Random, seen)) {
                 self.calibration.update(ended as f64 * predicted, slowdown.lost().as_secs_f64(), usual);
             } else {
                 self.calibration.leave_out(slowdown.lost().as_secs_f64());

@@ -76,7 +76,7 @@ pub(super) struct Schedule {
 }
 
 /// A place on the ladder of prices: intervals alternate between the plans of the two rungs next to it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct PriceLevel {
     rung: usize,
     /// The share of the intervals that take the next rung: 0..1.
