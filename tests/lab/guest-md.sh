@@ -15,7 +15,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 if [ "${1:-}" != --inside ]; then
   needs jq mdadm
   form=${1:-short}
-  limit=280 modules=(-M raid1 -M raid456)
+  limit=900 modules=(-M raid1 -M raid456)
   if [ "$form" = long ]; then
     needs nbdkit nbdfuse gcc
     limit=1500 modules+=(-M raid10 -M loop -M fuse)

@@ -16,7 +16,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 if [ "${1:-}" != --inside ]; then
   needs jq mdadm sfdisk mkfs.ext4 debugfs mkfs.xfs xfs_db dmsetup perl
   form=${1:-short}
-  limit=200
+  limit=900
   [ "$form" = short ] || limit=1800
   disks=() modules=()
   for _ in {1..5}; do disks+=(-d 20M); done

@@ -16,7 +16,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 if [ "${1:-}" != --inside ]; then
   needs fio jq mkfs.ext4 e2fsck fstrim blkdiscard
   form=${1:-short}
-  limit=280 modules=()
+  limit=900 modules=()
   if [ "$form" = long ]; then
     needs nbd-client
     limit=2400 modules=(-M nbd)
