@@ -31,8 +31,8 @@ impl Budget {
     /// show nothing of the next delay.
     pub(super) fn is_slow(&self, access: AccessPattern, seen: &Observed) -> bool {
         let service = seen.service.of(SIZE_MIN, access);
-        let is_held = service.full_hold_time(service.mean) <= 0.0;
-        is_held && overrun(SIZE_MIN, access, self.goal.max.as_secs_f64(), seen).share > 0.0
+        let waits_to_end = service.full_hold_time(service.mean) <= 0.0;
+        waits_to_end && overrun(SIZE_MIN, access, self.goal.max.as_secs_f64(), seen).share > 0.0
     }
 
     /// The decision where no size is within the max goal, or, while [`Budget::is_slow`], the plan sends nothing at all or cannot pay for
