@@ -154,7 +154,6 @@ pub enum Verb {
     /// Measure disks (IOPS with latency), and how fast this machine computes parities
     Bench(BenchArgs),
     /// Write man pages or shell completions
-    #[command(hide = true)]
     Generate(GenerateArgs),
 }
 
