@@ -286,14 +286,14 @@ fn result(outcome: &TargetOutcome) -> String {
         }
         None => wrong,
     };
+    let written = outcome.volume.as_ref().map(|volume| [volume.stripes_written, volume.stripes]);
+    let all = all_verified(report.bytes, written);
     match report.state {
-        ScrubState::Complete if outcome.kind() == OutcomeKind::Clean => {
-            format!("clean: all of {} verified", report.bytes)
-        }
+        ScrubState::Complete if outcome.kind() == OutcomeKind::Clean => format!("clean: {all}"),
         ScrubState::Complete if report.unreadable.is_empty() && outcome.reduced().is_some() => {
             format!("{wrong}what its other members hold of {} verified", report.bytes)
         }
-        ScrubState::Complete if report.unreadable.is_empty() => format!("{wrong}all of {} verified", report.bytes),
+        ScrubState::Complete if report.unreadable.is_empty() => format!("{wrong}{all}"),
         ScrubState::Complete if outcome.found.is_some() => {
             let lost = stripes(report.unreadable_sectors() / outcome.facts.block.sectors());
             format!("{lost} LOST, in part or whole; {wrong}all the rest of {} verified", report.bytes)
@@ -322,6 +322,15 @@ fn result(outcome: &TargetOutcome) -> String {
         ScrubState::Gone | ScrubState::Failed(_) => {
             format!("NOT DONE: {}; {verified}{}", outcome.error().unwrap_or_default(), found_so_far(outcome))
         }
+    }
+}
+
+/// What a complete pass over `bytes` has verified. Of a volume, `stripes` were ever written, of so many: nothing else is read.
+fn all_verified(bytes: Bytes, stripes: Option<[u64; 2]>) -> String {
+    match stripes {
+        Some([0, _]) => format!("nothing was ever written to its {bytes}, so there was nothing to verify"),
+        Some([written, all]) if written < all => format!("all that was ever written of its {bytes} verified"),
+        _ => format!("all of {bytes} verified"),
     }
 }
 
@@ -535,6 +544,10 @@ mod tests {
             text
         };
         assert_eq!(headline_of(VerifyOutcome::Clean, &[]), "clean: all of 1 MiB verified");
+        assert_eq!(all_verified(Bytes::mib(1), Some([8, 8])), "all of 1 MiB verified");
+        assert_eq!(all_verified(Bytes::mib(1), Some([7, 8])), "all that was ever written of its 1 MiB verified");
+        let none = "nothing was ever written to its 1 MiB, so there was nothing to verify";
+        assert_eq!(all_verified(Bytes::mib(1), Some([0, 8])), none);
         let once = headline_of(VerifyOutcome::Corrected(1), &[Resolution::Transient]);
         assert_eq!(once, "one row was WRONG ONCE, and right when read again; all of 1 MiB verified");
         let repaired = headline_of(VerifyOutcome::Corrected(1), &[Resolution::Repaired]);

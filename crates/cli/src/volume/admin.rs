@@ -109,9 +109,9 @@ fn print(status: &commands::Status, width: Option<usize>, out: &mut impl Write) 
     }
     let share = 100.0 * status.stripes_written as f64 / status.stripes.max(1) as f64;
     let times = |count: u64| if count == 1 { "once".to_owned() } else { format!("{count} times") };
-    let findings = if status.findings == 0 { "nothing".to_owned() } else { times(status.findings) };
+    let findings = if status.findings == 0 { "none".to_owned() } else { show_count(status.findings) };
     let state = format!(
-        "written {share:.1} %, dirty regions {}, found wrong since it was started: {findings}",
+        "written {share:.1} %, dirty regions {}, rows found wrong since it was started: {findings}",
         show_count(status.regions_dirty)
     );
     print_prose(out, "  ", &state, width)?;
