@@ -312,6 +312,7 @@ impl Budget {
         let penalty = self.goal.mean.as_secs_f64() / BROKEN_SHARE * (1.0 + broken);
         let ages = Ages::new(&seen.workload.idle);
         self.schedule = Schedule::new(ages, requests.to_vec(), penalty, self.schedule.level(), queue_factor);
+        self.has_plan = false; // not known yet
         self.set_target(seen);
         let cautious = seen.workload.requests < REQUESTS_MIN;
         self.setting = PolicyState { in_idle_only: true, cautious, ..self.setting };
