@@ -406,6 +406,14 @@ impl ServiceTimes {
         if strays.share * strays.window > of_size.share * of_size.window { strays } else { of_size }
     }
 
+    /// Has a request of the smallest size taken longer than `max` seconds of late, or another so much longer than is usual?
+    pub(super) fn is_slow(&self, access: AccessPattern, max: f64) -> bool {
+        let window = if access == AccessPattern::Random { &self.random[0] } else { &self.sequential[0] };
+        let is_possible =
+            !self.strays.recent.is_empty() || window.sorted.last().is_some_and(|&nanos| nanos as f64 > max * 1e9);
+        is_possible && self.overrun(SIZE_MIN, access, max).share > 0.0
+    }
+
     /// The number of strays so far.
     pub(super) fn strays(&self) -> u64 {
         self.strays.count

@@ -18,6 +18,8 @@ const APART: f64 = 500.0;
 const APART_MAX: f64 = 25.0;
 /// So many foreground requests, besides those planned, may lose more than the max goal before these requests become rarer.
 const BROKEN_MIN: f64 = 1.0;
+/// A plan that sends only at ages that a smaller share of the idle intervals reach is as good as none.
+const PLAN_REACH: f64 = 0.01;
 /// An idle interval is looked at again after the time that it has lasted so far, and no sooner than after this.
 const LOOK_AGAIN_MIN: Nanos = Nanos::from_millis(10);
 
@@ -30,9 +32,16 @@ impl Budget {
     /// Have requests even of the smallest size taken longer than the max goal of late? Not where arrivals pass a request: faster ones
     /// show nothing of the next delay.
     pub(super) fn is_slow(&self, access: AccessPattern, seen: &Observed) -> bool {
-        let service = seen.service.of(SIZE_MIN, access);
-        let waits_to_end = service.full_hold_time(service.mean) <= 0.0;
-        waits_to_end && overrun(SIZE_MIN, access, self.goal.max.as_secs_f64(), seen).share > 0.0
+        seen.service.is_slow(access, self.goal.max.as_secs_f64()) && {
+            let service = seen.service.of(SIZE_MIN, access);
+            service.full_hold_time(service.mean) <= 0.0
+        }
+    }
+
+    /// Does the plan send nothing, or only at ages that hardly any idle interval reaches?
+    pub(super) fn is_seldom_planned(&self) -> bool {
+        let reach = |age| self.schedule.ages().reach(age);
+        self.schedule.sends_from().is_none_or(|age| reach(age) < PLAN_REACH * reach(0.0))
     }
 
     /// The decision where no size is within the max goal, or, while [`Budget::is_slow`], the plan sends nothing at all or cannot pay for

@@ -101,8 +101,6 @@ const TRIAL_EVERY_HELD: u64 = 4;
 /// A trial of a size that recently exceeded the max goal is sent only where at most this share of the intervals of that
 /// age end meanwhile.
 const TRIAL_RISK: f64 = 0.01;
-/// A schedule that sends only at ages that a smaller share of the intervals reach is as good as none.
-const PLAN_REACH: f64 = 0.01;
 /// How soon to decide again where nothing is worth its price at any age, or no budget is left.
 const LOOK_AGAIN: Nanos = Nanos::from_secs(1);
 /// A new plan is made whenever the number of intervals has grown by an eighth, or by this number.
@@ -133,8 +131,6 @@ pub struct Budget {
     began: Option<Nanos>,
     /// Whether any size was within the max goal when the schedule was made.
     has_sizes: bool,
-    /// Whether the schedule sends anything at ages that a share of [`PLAN_REACH`] of the intervals reach.
-    has_plan: bool,
     /// The number of completions at the end of the last time in which no size was: the schedule is made anew as often as at first.
     completions_from: u64,
     calibration: Calibration,
@@ -164,7 +160,6 @@ impl Budget {
             over_p99,
             began: None,
             has_sizes: false,
-            has_plan: false,
             completions_from: 0,
             calibration,
             phases: Phases::default(),
@@ -187,7 +182,7 @@ impl Budget {
 
     /// The largest size that may be sent; `None` also where no interval can begin with any size.
     fn largest(&self, access: AccessPattern, seen: &Observed) -> Option<Bytes> {
-        self.sizes(access, seen).next_back().filter(|_| self.is_any_size(seen))
+        self.sizes(access, seen).next_back().filter(|_| access == AccessPattern::Random || self.is_any_size(seen))
     }
 
     /// The age at which quiet time begins, in seconds; in debt, an hour at least.
@@ -312,7 +307,6 @@ impl Budget {
         let penalty = self.goal.mean.as_secs_f64() / BROKEN_SHARE * (1.0 + broken);
         let ages = Ages::new(&seen.workload.idle);
         self.schedule = Schedule::new(ages, requests.to_vec(), penalty, self.schedule.level(), queue_factor);
-        self.has_plan = false; // not known yet
         self.set_target(seen);
         let cautious = seen.workload.requests < REQUESTS_MIN;
         self.setting = PolicyState { in_idle_only: true, cautious, ..self.setting };
@@ -339,13 +333,7 @@ impl Budget {
         let factor = self.calibration.factor();
         let target = (rate * self.idle + imagined) / factor;
         let price = self.price.usual(self.goal.mean.as_secs_f64());
-        let level = self.schedule.level();
         self.schedule.set_target(target, PRICE_SHARE * price * factor);
-        if self.schedule.level() != level || !self.has_plan {
-            let reach = |age| self.schedule.ages().reach(age);
-            let summary = self.schedule.summary();
-            self.has_plan = summary.is_some_and(|(wait, ..)| reach(wait) >= PLAN_REACH * reach(0.0));
-        }
     }
 }
 
@@ -378,16 +366,18 @@ impl IdlePolicy for Budget {
         let idle_for = if view.outstanding == 0 { view.now.since(view.idle_since).as_secs_f64() } else { 0.0 };
         let planned = self.planned(view, idle_for, seen);
         // The size that was planned may have become too slow since.
-        let size = self.sizes(view.access, seen).rfind(|&size| size <= planned.size).unwrap_or(largest);
+        let allowed = |size| self.allows_size(size, view.access, seen);
+        let size = SIZES.into_iter().rfind(|&size| size <= planned.size && allowed(size)).unwrap_or(largest);
         let size = self.trial(size, view.access, idle_for, seen).unwrap_or(size);
         let affordable = self.affordable(size, view, idle_for, seen);
         let decision = match affordable {
             Some(size) => Decision { size, ..planned },
             None => Decision { not_before: planned.not_before.max(view.now.saturating_add(LOOK_AGAIN)), size },
         };
+        let is_waiting = view.outstanding == 0 && decision.not_before > view.now;
         let is_stuck =
-            (affordable.is_none() || !self.has_plan) && view.outstanding == 0 && decision.not_before > view.now;
-        let last_resort = (is_stuck && self.is_slow(view.access, seen)).then(|| self.last_resort(view, seen));
+            is_waiting && self.is_slow(view.access, seen) && (affordable.is_none() || self.is_seldom_planned());
+        let last_resort = is_stuck.then(|| self.last_resort(view, seen));
         let decision = last_resort.filter(|last| last.not_before < decision.not_before).unwrap_or(decision);
         // Quiet time changes nothing before it can begin.
         let soonest = view.idle_since.saturating_add(Nanos::from_secs_f64(QUIET_MIN));
@@ -489,7 +479,8 @@ impl IdlePolicy for Budget {
             let service = seen.service.of(self.setting.size, AccessPattern::Random);
             let queue_factor = workload.followers.queue_factor(self.setting.wait.as_secs_f64(), service.mean);
             let usual = 0.5 * service.held(service.mean) * queue_factor;
-            if self.is_any_size(seen) && (self.has_plan || !self.is_slow(AccessPattern::Random, seen)) {
+            let is_last_resort = self.is_slow(AccessPattern::Random, seen) && self.is_seldom_planned();
+            if self.is_any_size(seen) && !is_last_resort {
                 self.calibration.update(ended as f64 * predicted, slowdown.lost().as_secs_f64(), usual);
             } else {
                 self.calibration.leave_out(slowdown.lost().as_secs_f64());

@@ -76,7 +76,7 @@ pub(super) struct Schedule {
 }
 
 /// A place on the ladder of prices: intervals alternate between the plans of the two rungs next to it.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PriceLevel {
     rung: usize,
     /// The share of the intervals that take the next rung: 0..1.
@@ -321,22 +321,27 @@ impl Schedule {
         if spent > 0.0 { (broken / spent).min(1.0) } else { 0.0 }
     }
 
+    /// The first age at which something may be sent, in seconds; `None`: nothing is ever sent.
+    pub(super) fn sends_from(&self) -> Option<f64> {
+        let side = AccessPattern::Random as usize;
+        let plans = self.level.rungs().filter_map(|(rung, _)| self.plans.get(rung)?.as_ref());
+        let firsts = plans.filter_map(|plan| plan.sides[side].acts.iter().position(|&act| act != price_plan::NOTHING));
+        firsts.min().map(|cell| self.ages.cells()[cell].start)
+    }
+
     /// The first age at which something may be sent, in seconds, the size that is sent for most of the time, and the
     /// share of that time in which requests are sent; `None`: nothing is ever sent.
     pub(super) fn summary(&self) -> Option<(f64, Bytes, f64)> {
         let mut times = vec![0.0; self.requests.len()];
-        let (mut first, mut time) = (None, 0.0);
+        let (first, mut time) = (self.sends_from()?, 0.0);
         for (index, cell) in self.ages.cells().iter().enumerate() {
             let mut is_used = false;
             for (rung, share) in self.level.rungs() {
                 let plan = self.plans.get(rung)?.as_ref()?;
                 let of = |side: usize| self.sides[side].choices.get(usize::from(plan.sides[side].acts[index]));
-                if of(AccessPattern::Random as usize).is_some() {
-                    first.get_or_insert(cell.start);
-                }
                 // Most accesses are sequential; where nothing follows, the first request counts.
                 let choice = of(AccessPattern::Sequential as usize).or(of(AccessPattern::Random as usize));
-                if let Some(choice) = choice.filter(|_| first.is_some()) {
+                if let Some(choice) = choice.filter(|_| cell.start >= first) {
                     times[usize::from(choice.index)] += cell.time_seen * share;
                     is_used = true;
                 }
@@ -347,6 +352,6 @@ impl Schedule {
         }
         let most = (0..times.len()).max_by(|&one, &two| times[one].total_cmp(&times[two]))?;
         let share = if time > 0.0 { times.iter().sum::<f64>() / time } else { 1.0 };
-        Some((first?, self.requests[most].size, share))
+        Some((first, self.requests[most].size, share))
     }
 }
