@@ -128,12 +128,13 @@ impl DemoFaultInjector<'_> {
     /// One read will bring another row, and one the end of a row and the beginning of the next one. The medium is right.
     fn misdirect_reads(&mut self, member: usize) {
         let (whole, split, other) = (self.row(member, 1400), self.row(member, 1600), self.row(member, 1800));
-        for (description, row, actual) in [
-            ("a read that brought another row", whole, self.offset(other)),
-            ("a read that brought parts of two rows", split, self.offset(split) + self.half()),
+        // Only what names another place is known to be of there; parts of two rows name none.
+        for (description, row, actual, kind) in [
+            ("a read that brought another row", whole, self.offset(other), "misdirected-read"),
+            ("a read that brought parts of two rows", split, self.offset(split) + self.half(), "corrupt"),
         ] {
             self.misdirected_reads.push(MisdirectedRead { member, wanted: self.offset(row), actual });
-            self.note(description, row, "misdirected-read");
+            self.note(description, row, kind);
             self.faults.last_mut().expect("it was noted").end = "transient";
         }
     }

@@ -1,4 +1,5 @@
-//! `make demo`: a disk that is scrubbed while its owner is busy, then a volume that repairs itself.
+//! `make demo`: a disk that is scrubbed while its owner is busy, then a volume that repairs itself. With the word `scrub` or
+//! `volume` only that half.
 
 mod client;
 mod faults;
@@ -6,8 +7,20 @@ mod scrub;
 mod served;
 mod volume;
 
+/// A half of the demo: its word, and what runs it.
+type Half = (&'static str, fn() -> anyhow::Result<()>);
+
+const HALVES: [Half; 2] = [("scrub", scrub::run), ("volume", volume::run)];
+
 fn main() -> anyhow::Result<()> {
-    scrub::run()?;
-    println!();
-    volume::run()
+    let word = std::env::args().nth(1);
+    let chosen: Vec<Half> = HALVES.into_iter().filter(|(name, _)| word.as_deref().is_none_or(|word| word == *name)).collect();
+    anyhow::ensure!(!chosen.is_empty(), "the demo has two halves: scrub and volume");
+    for (index, (_, run)) in chosen.iter().enumerate() {
+        if index > 0 {
+            println!();
+        }
+        run()?;
+    }
+    Ok(())
 }
