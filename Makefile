@@ -8,7 +8,8 @@ help: ## lists the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 14
 
 demo: cargo ## scrubs a simulated disk with bad sectors while a program uses it; needs no root and no disk
-	@cargo run --quiet --release --package scrubjay --example demo
+	@cargo build --quiet --locked --profile suite --workspace --example demo
+	@"$${CARGO_TARGET_DIR:-target}/suite/examples/demo"
 
 binary: export RUSTFLAGS := -C target-feature=+crt-static
 binary: export CARGO_PROFILE_DIST_STRIP := symbols

@@ -47,19 +47,6 @@ for name in one eight sixty; do
   [ $name != eight ] || pages+=("disk=${url}d/$(jq -r '[.status.disks[] | select(.health == "replace")][0].key' eight.json)")
 done
 
-# What README shows of that machine is what its commands print, but for numbers. (`deb --test` types those that install and set up.)
-masked() { sed 's/[0-9a-f]\{16,\}/X/g; s/mark=.*/mark=X/; s/[0-9]\+/N/g'; }
-transcript=$(awk '/^```/ {if (keep) print block; keep = 0; block = ""; next} {block = block $0 "\n"} /web --print-link$/ && /^\$/ {keep = 1}' "$here/../../README.md")
-echo "$transcript" | grep '^\$ sudo scrubjay \(status\|web\)' | cut -d' ' -f4- | while read -r command; do
-  options=()
-  [[ $command != web* ]] || options=(--key "$work/key")
-  # shellcheck disable=SC2086 # the words of a command
-  SCRUBJAY_RUN=$work/eight "$scrubjay" $command "${options[@]}" </dev/null
-done | masked >printed.txt
-shown=$(echo "$transcript" | grep -v '^\$\|^\.\.\.$\|^$' | masked)
-expect "README shows what two commands print" "$(echo "$transcript" | grep -c '^\$ sudo scrubjay \(status\|web\)')" 2
-expect "and what it shows of them is what they print" "$(grep -vxF -f printed.txt <<<"$shown" || true)" ""
-
 serve recorded --recorded eight.json
 pages+=("recorded=$url" "recorded-disk=${url}d/$(jq -r '[.status.disks[] | select(.health == "ok")][0].key' eight.json)")
 expect "the summary of a recording says so, and calls nothing well" \

@@ -1,7 +1,7 @@
 //! `cargo xtask deb`: the Debian package, made by cargo-deb as `crates/cli/Cargo.toml` specifies.
 //!
 //! Its program is linked to the system's C library, not statically: a static program resolves names by modules of the C
-//! library it was built with, and crashes where there is another one (docs/notes.md, "Packages").
+//! library it was built with, and crashes where there is another one (docs/decisions.md, "Packages").
 
 use crate::place;
 use anyhow::{Context, Result, bail, ensure};

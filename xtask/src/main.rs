@@ -9,6 +9,7 @@ mod seeds;
 mod test;
 mod tidy;
 mod tree;
+mod typed;
 
 use anyhow::{Result, bail};
 use std::process::ExitCode;
@@ -34,6 +35,12 @@ const VERBS: &[Chore] = &[
         arguments: "[smoke | lab-long] [WORD]",
         help: "runs all tests, or the steps with WORD in their name; smoke: a short selection; lab-long: those that take hours",
         run: test::run,
+    },
+    Chore {
+        name: "typed",
+        arguments: "[SCENE | --list]",
+        help: "types what documents and help pages tell people to type, in scenes (tests/typed); --list: who types what",
+        run: typed::run,
     },
     Chore {
         name: "licences",

@@ -43,6 +43,26 @@ impl Tree {
         Ok(Tree { files })
     }
 
+    /// The text files at and below these paths of the current directory, where there need be no git; what is not there is left out.
+    ///
+    /// # Errors
+    /// When a folder cannot be read.
+    pub fn of_folder(paths: &[&str]) -> Result<Tree> {
+        let mut open: Vec<String> = paths.iter().map(|&path| path.to_owned()).collect();
+        let mut files = Vec::new();
+        while let Some(path) = open.pop() {
+            if std::fs::metadata(&path).is_ok_and(|metadata| metadata.is_dir()) {
+                for entry in std::fs::read_dir(&path).with_context(|| path.clone())? {
+                    open.push(format!("{path}/{}", entry?.file_name().to_string_lossy()));
+                }
+            } else if let Ok(text) = std::fs::read_to_string(&path) {
+                files.push(SourceFile { path, text });
+            }
+        }
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(Tree { files })
+    }
+
     /// A tree made of (path, text) pairs.
     #[cfg(test)]
     pub fn of(files: &[(&str, &str)]) -> Tree {

@@ -143,7 +143,7 @@ impl FaultBudget {
             Scheme::None => damage != DamageKind::Failed,
             // Parities are not protected, and a chunk carries no checksum of its own.
             Scheme::Pure => damage != DamageKind::Failed && slot >= shape.data,
-            // A version may be used twice: docs/notes.md, "Second hole".
+            // A version may be used twice: docs/decisions.md, "Second hole".
             Scheme::Hybrid1 => damage == DamageKind::Stale && shape.data < shape.parity + 2,
             Scheme::Hybrid2 | Scheme::Stamp => false,
         }

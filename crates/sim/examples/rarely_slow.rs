@@ -2,6 +2,7 @@
 //!
 //! One program thinks, and reads; the disk takes 8 ms to position, and a share of the scrub's requests takes 60 ms
 //! longer. Each cell: MB/s, the mean of six runs, and how many requests of the program lost more than 50 ms, of how many.
+//! The first argument: seconds of each run (1200).
 
 use scrubjay_core::rng::Rng;
 use scrubjay_core::scrub::coverage::Coverage;
@@ -24,6 +25,7 @@ fn ms(millis: u64) -> Nanos {
 }
 
 fn main() {
+    let seconds = std::env::args().nth(1).map_or(SECONDS, |text| text.parse().expect("seconds"));
     let think_times = [
         TimeSpan::Uniform(ms(10), ms(30)),
         TimeSpan::Uniform(ms(25), ms(75)),
@@ -32,12 +34,12 @@ fn main() {
     ];
     println!("| slow | 20 ms ±50 % | 50 ms ±50 % | 200 ms ±50 % | even gaps of 50 ms |\n|---|---|---|---|---|");
     for share in SHARES {
-        let cells = think_times.map(|think_time| cell(share, think_time));
+        let cells = think_times.map(|think_time| cell(share, think_time, seconds));
         println!("| {share} |{}", cells.map(|cell| format!(" {cell} |")).concat());
     }
 }
 
-fn cell(share: f64, think_time: TimeSpan) -> String {
+fn cell(share: f64, think_time: TimeSpan, seconds: u64) -> String {
     let (mut rate, mut late, mut requests) = (0.0, 0.0, 0);
     for seed in SEEDS {
         let clients =
@@ -46,7 +48,7 @@ fn cell(share: f64, think_time: TimeSpan) -> String {
         let unsteady = Unsteady { seek: ms(8), scatter: 1.1, tail: (share, ms(60)), drift: (1.0, Nanos::from_secs(1)) };
         let disk = SimulatedDisk::new(Bytes::gib(2000).sectors(), model).unsteady(unsteady, Rng::new(seed + 77));
         let mut scrub = scrub();
-        let run = SimulatedPump::with_source(disk, clients).until(Nanos::from_secs(SECONDS)).run(&mut scrub).report;
+        let run = SimulatedPump::with_source(disk, clients).until(Nanos::from_secs(seconds)).run(&mut scrub).report;
         rate += run.scrub_bytes_per_second() / 1e6 / 6.0;
         let delays = scrub.seen().slowdown.histogram.buckets();
         late += delays.filter(|&(upper, _)| upper > 0.051).map(|(_, count)| count).sum::<f64>();

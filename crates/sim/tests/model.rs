@@ -115,7 +115,7 @@ fn after_a_crash_with_members_missing_a_chunk_is_right_or_an_error() {
     }
 }
 
-/// Li & Lee 2014, Table I, as corrected in docs/notes.md.
+/// Li & Lee 2014, Table I, as corrected in docs/decisions.md.
 #[test]
 fn broken_rows_give_table_1_of_the_paper_as_corrected() {
     let table = table_one();

@@ -13,8 +13,9 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
+pub use steps::BUILD;
 pub use steps::PROFILE;
-use steps::{BUILD, LONG_STEPS, STEPS, TestStep};
+use steps::{LONG_STEPS, STEPS, TestStep};
 
 /// The exit status by which a step's command reports "this cannot be run here" (as in Automake's test protocol).
 pub const STATUS_NOT_RUN: i32 = 77;
@@ -110,6 +111,11 @@ fn head(steps: &[TestStep], index: usize) -> String {
     format!("=== {}/{} {name}\n    {}\n", index + 1, steps.len(), command.join(" "))
 }
 
+/// The names of all steps, the long ones included.
+pub fn step_names() -> Vec<&'static str> {
+    STEPS.iter().chain(LONG_STEPS).map(|step| step.name).collect()
+}
+
 /// The steps to run, with the commands to run.
 fn chosen(arguments: &[String]) -> Vec<TestStep> {
     let (smoke, words): (Vec<&String>, Vec<&String>) = arguments.iter().partition(|word| *word == SMOKE);
@@ -146,10 +152,17 @@ fn outcome(step: &TestStep, is_built: bool, output: &mut Option<String>) -> Step
     if let Some(component) = step.component.filter(|component| !has_component(step, component)) {
         return StepOutcome::NotRun(format!("needs: rustup component add {component}"));
     }
-    let mut command = Command::new(step.command[0]);
+    let built = place::target_folder().join(step.profile);
+    let program =
+        step.command[0].strip_prefix("built/").map_or_else(|| step.command[0].into(), |path| built.join(path));
+    let mut command = Command::new(program);
     command.args(&step.command[1..]).envs(step.environment.iter().copied()).stdin(Stdio::null());
     // The program that the lab's scripts run.
-    command.env("SCRUBJAY", place::target_folder().join(step.profile).join("scrubjay"));
+    command.env("SCRUBJAY", built.join("scrubjay"));
+    // What types documents' commands in the lab's virtual machines is this program.
+    if let Ok(xtask) = std::env::current_exe() {
+        command.env("XTASK", xtask);
+    }
     let ended = match output {
         None => command.status(),
         Some(text) => read(command, text),

@@ -28,6 +28,25 @@ pub const BENCH_DISK: &[&str] = &[
     "jq",                // reads JSON
 ];
 
+/// For what documents and help pages tell people to type (tests/typed).
+pub const TYPED: &[&str] = &[
+    "nbdkit",            // the server; its plugin is a disk (tests/lab/faulty-disk)
+    "nbdkit-plugin-dev", // its header
+    "gcc",               // compiles the plugin
+    "libc6-dev",         // headers of the C library
+    "libnbd-bin",        // nbdfuse, nbdcopy
+    "fuse3",             // fusermount3
+    "mount",             // losetup
+    "util-linux",        // unshare
+    "btrfs-progs",       // a btrfs to replace a device of
+    "gdisk",             // sgdisk: copies a partition table
+    "openssl",           // certificates
+    "sqlite3",           // reads the history
+    "xz-utils",          // compressed traces
+    "jq",                // reads JSON
+    "make",              // its targets
+];
+
 /// For a served volume under the watch.
 pub const WATCHED_VOLUME: &[&str] = &[
     "fio",     // writes to it, as a client

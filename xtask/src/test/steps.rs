@@ -5,7 +5,7 @@
 use super::packages::{
     ARRAYS, ARRAYS_ON_FUSE, BENCH_DISK, BTRFS, BTRFS_UNDER_LOAD, CAPTURE, CLIENTS, CONTRIB, FAULTY_DISK, FILE_SYSTEMS,
     GUEST, GUEST_ARRAYS, GUEST_BTRFS, GUEST_FILE_SYSTEMS, GUEST_VOLUME, HANGING, HOST_SECTORS, PAGE, PAGE_SECURITY,
-    PYTHON, WATCHED, WATCHED_VOLUME,
+    PYTHON, TYPED, WATCHED, WATCHED_VOLUME,
 };
 
 /// A step.
@@ -13,7 +13,7 @@ use super::packages::{
 pub struct TestStep {
     /// What it proves, as the summary states it.
     pub name: &'static str,
-    /// The program and its arguments, run in the root of the repository.
+    /// The program and its arguments, run in the root of the repository. A program below `built/` lies in the folder of the profile.
     pub command: &'static [&'static str],
     /// Its environment variables.
     pub environment: &'static [(&'static str, &'static str)],
@@ -94,20 +94,8 @@ pub const STEPS: &[TestStep] = &[
     TestStep { name: "licences of all that we are made of", command: &["cargo", "xtask", "licences"], ..PLAIN },
     TestStep {
         name: BUILD,
-        // What the lab runs. (The examples are there for the features that tests give to dependencies: without them these would be built
-        // twice.)
-        command: &[
-            "cargo",
-            "build",
-            "--profile=suite",
-            "--workspace",
-            "--lib",
-            "--bins",
-            "--example",
-            "seeds",
-            "--example",
-            "years",
-        ],
+        // What the lab runs, and the programs in examples/.
+        command: &["cargo", "build", "--profile=suite", "--workspace", "--lib", "--bins", "--examples"],
         ..PLAIN
     },
     TestStep {
@@ -210,6 +198,14 @@ pub const STEPS: &[TestStep] = &[
         name: "the Python package: a wheel of what was built, in a clean environment, tried by pytest",
         command: &["tests/lab/python.sh"],
         packages: PYTHON,
+        ..LAB
+    },
+    TestStep { name: "demo: a volume whose members lie", command: &["built/examples/demo", "volume"], ..LAB },
+    TestStep { name: "demo: a scrub beside its owner", command: &["built/examples/demo", "scrub"], ..LAB },
+    TestStep {
+        name: "what documents, help and Makefile tell people to type, and what they show",
+        command: &["cargo", "xtask", "typed"],
+        packages: TYPED,
         ..LAB
     },
     // After the build, although they are short: what the lab runs must be there early, for most of the lab's time is waiting.
@@ -421,6 +417,7 @@ pub const LONG_STEPS: &[TestStep] = &[
         ..LONG
     },
     TestStep { name: "years: 2000 hosts", command: &["cargo", "xtask", "years", "2000"], ..PLAIN },
+    TestStep { name: "the single file: made, and run without libraries", command: &["tests/lab/binary.sh"], ..PLAIN },
     TestStep {
         name: "the Debian package: made, installed, used, purged",
         command: &["cargo", "xtask", "deb", "--test"],

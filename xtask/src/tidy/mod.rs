@@ -3,21 +3,24 @@
 mod circles;
 mod code;
 mod extension;
-mod finding;
+pub mod finding;
 mod glossary;
 mod layers;
 mod length;
+mod links;
 mod manifest;
 mod map;
 mod names;
 mod opening;
 mod paths;
+mod readme;
 mod rooms;
 mod text;
 mod unsafety;
 mod words;
 
 use crate::tree::Tree;
+use crate::typed;
 use anyhow::{Result, bail};
 use finding::TidyFinding;
 
@@ -35,6 +38,9 @@ const RULES: &[Rule] = &[
     names::check,     // no two types with the same name
     glossary::check,  // no words that were given up
     extension::check, // extensions go where ARCHITECTURE.md states
+    links::check,     // no link of a document leads nowhere
+    readme::check,    // README.md stays short
+    typed::check,     // what a document tells people to type has a row that says who types it
     text::check,      // no trailing white space, nothing that points out of the repository
 ];
 

@@ -14,7 +14,8 @@ const HALVES: [Half; 2] = [("scrub", scrub::run), ("volume", volume::run)];
 
 fn main() -> anyhow::Result<()> {
     let word = std::env::args().nth(1);
-    let chosen: Vec<Half> = HALVES.into_iter().filter(|(name, _)| word.as_deref().is_none_or(|word| word == *name)).collect();
+    let chosen: Vec<Half> =
+        HALVES.into_iter().filter(|(name, _)| word.as_deref().is_none_or(|word| word == *name)).collect();
     anyhow::ensure!(!chosen.is_empty(), "the demo has two halves: scrub and volume");
     for (index, (_, run)) in chosen.iter().enumerate() {
         if index > 0 {

@@ -58,7 +58,7 @@ const KERNEL_WAITS_MIN: u64 = 120;
 /// What to do about drives that may try for longer than the kernel waits.
 const TIMEOUTS_ADVICE: &str = "sudo smartctl -l scterc,70,70 DISK, or, where the drive knows no such limit, \
                                echo 180 > /sys/block/NAME/device/timeout. Both are forgotten, at a power cycle or a restart: a udev rule sets them \
-                               (README, \"Is it safe?\")";
+                               (docs/safety.md)";
 
 /// A clock that shows an earlier time has never been set, in seconds since 1970: roughly the date of this version.
 const CLOCK_MIN: u64 = 1_790_000_000;

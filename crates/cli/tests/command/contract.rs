@@ -166,7 +166,7 @@ fn bad_words_are_refused_with_help() {
     }
 }
 
-/// README: what only reads opens nothing for writing.
+/// docs/safety.md: what only reads opens nothing for writing.
 #[test]
 fn commands_that_only_read_leave_every_byte_and_the_time_of_writing() {
     let bench = Bench::with_image(8);

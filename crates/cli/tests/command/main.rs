@@ -9,6 +9,7 @@ mod completions;
 mod contract;
 mod control_sockets;
 mod create;
+mod documents;
 mod explain;
 mod json_document;
 #[path = "../../examples/demo/client.rs"]
@@ -16,7 +17,6 @@ mod nbd;
 mod outputs;
 mod pause;
 mod probe;
-mod readme;
 mod replay;
 mod scrubbed;
 mod served;

@@ -29,7 +29,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Requests in flight, at most; those of a longer batch are issued as earlier ones end.
 const DEPTH: u32 = 4096;
 /// Blocks that are rewritten at a time, at most. A choice: a prober's batches of reads are no longer, so that its writes are done
-/// as its reads are, and can be compared with them (docs/notes.md); smaller pieces would be safer.
+/// as its reads are, and can be compared with them (docs/decisions.md); smaller pieces would be safer.
 const PIECE_BLOCKS_MAX: usize = 512;
 /// Bytes that are rewritten at a time, at most, but at least one block.
 const PIECE_BYTES_MAX: u64 = 64 << 20;

@@ -1,6 +1,6 @@
 //! Silent corruption: the schemes that find it, what they write behind each chunk, and how the rows read are judged.
 //!
-//! Terms and schemes of Li & Lee, "Integrity Protection for RAID" (MSST 2014); docs/notes.md has the corrections.
+//! Terms and schemes of Li & Lee, "Integrity Protection for RAID" (MSST 2014); docs/decisions.md has the corrections.
 //!
 //! ```text
 //! rows -> tag (what a row says of itself) -> evidence -> judge   (after acknowledged writes: which rows are wrong)

@@ -189,7 +189,7 @@ impl PricePlan {
         }
         let end = middle(ages, cell) + service;
         // Intervals that end in the first half of the cell end before the request.
-        // The whole rest, also where others pass the request sooner: see docs/notes.md, *What a step is predicted to cost*.
+        // The whole rest, also where others pass the request sooner: see docs/decisions.md, *What a step is predicted to cost*.
         self.expected_delays[cell] += 0.5 * share * choice.ends.weight(cell) * service;
         let later_cells =
             (cell + 1..=inner).map(|cell| (cell, middle(ages, cell))).take_while(|&(_, middle)| middle < end);
