@@ -103,3 +103,10 @@ done_checking() {
   echo "# $checked checks, $failed failed"
   [ $failed = 0 ]
 }
+
+# A check: what documents tell people to type in a scene (tests/typed) works, and prints what they show. Needs the program of `cargo xtask`.
+types() { # SCENE
+  local xtask=${XTASK:-$here/../../target/debug/xtask} code=0
+  SCRUBJAY=$scrubjay "$xtask" typed "$1" || code=$?
+  expect "documents: what they tell people to type (scene $1)" "$code" 0
+}

@@ -125,6 +125,7 @@ if [ "${1:-}" = --inside ]; then
   expect "stopped, it ended well" "$(status_is Result scrubjay)" success
   holds "what others have in its folder is still there" test -e /run/scrubjay/claims/of-another
   systemctl start scrubjay
+  here=/lab XTASK=/lab/xtask SCRUBJAY=/usr/bin/scrubjay scrubjay=/usr/bin/scrubjay types debian
   holds "a purge" apt-get -q -y -o Dpkg::Use-Pty=0 purge scrubjay
   holds "ends it" fails pgrep_watch
   expect "and nothing is left" "$(ls -d /etc/scrubjay /var/lib/scrubjay /run/scrubjay /etc/systemd/system/*/scrubjay* 2>/dev/null || true)" ""
@@ -222,6 +223,12 @@ fi
 apt install /lab/new.deb >/dev/null
 cp "$here/deb.sh" "$here/check.sh" "$root/lab/"
 cp "$root/lab/next.deb" "$root/lab/upgrade.deb"
+# What types documents' commands in the machine, where it looks for them.
+repository=$(cd "$here/../.." && pwd)
+mkdir -p "$root$repository/tests"
+cp -r "$repository/README.md" "$repository/docs" "$root$repository/"
+cp -r "$repository/tests/typed" "$root$repository/tests/"
+cp "${XTASK:-$repository/target/debug/xtask}" "$root/lab/xtask"
 inside systemctl -q mask exim4 # its sendmail needs no server
 machine=0
 "$here/guest" -t 600 -R "$root" -d 64M,bad=2048 -d 64M,if=scsi,bad=2048 -d 64M,if=sata -d 64M,if=nvme,bad=2048 -M 'scsi_debug dev_size_mb=8' \

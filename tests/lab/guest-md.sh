@@ -13,7 +13,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/check.sh"
 
 if [ "${1:-}" != --inside ]; then
-  needs jq mdadm
+  needs jq mdadm ddrescue script
   form=${1:-short}
   limit=900 modules=(-M raid1 -M raid456)
   if [ "$form" = long ]; then
@@ -22,7 +22,7 @@ if [ "${1:-}" != --inside ]; then
   fi
   disks=()
   for _ in {1..6}; do disks+=(-d 64M); done
-  exec "$here/guest" -t "$limit" "${disks[@]}" "${modules[@]}" env SCRUBJAY="$scrubjay" "$0" --inside "$form"
+  exec "$here/guest" -t "$limit" "${disks[@]}" "${modules[@]}" env SCRUBJAY="$scrubjay" XTASK="${XTASK:-}" "$0" --inside "$form"
 fi
 
 form=$2
@@ -212,6 +212,7 @@ forget
 scrub state.killed /dev/md0 --policy none
 expect "after kill -9: it goes on, and finds the same" "$(field resumed) $(mismatches)" "true [[80000,16],[100000,8]]"
 end_array RAID-6
+types md
 if [ "$form" = short ]; then
   done_checking
   exit

@@ -7,23 +7,20 @@
 #   guest-ublk.sh --inside FORM  the checks
 #
 # Exit: 0 all checks hold, 1 one does not, 77 cannot be run here. Needs what ./guest needs, and in this machine's root, which the
-# virtual machine shares: fio jq mkfs.ext4 e2fsck fstrim blkdiscard; for the long form nbd-client.
+# virtual machine shares: fio jq mkfs.ext4 e2fsck fstrim blkdiscard nbd-client openssl.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=check.sh
 . "$here/check.sh"
 
 if [ "${1:-}" != --inside ]; then
-  needs fio jq mkfs.ext4 e2fsck fstrim blkdiscard
+  needs fio jq mkfs.ext4 e2fsck fstrim blkdiscard nbd-client openssl
   form=${1:-short}
-  limit=900 modules=()
-  if [ "$form" = long ]; then
-    needs nbd-client
-    limit=2400 modules=(-M nbd)
-  fi
+  limit=900
+  [ "$form" = short ] || limit=2400
   disks=()
   for _ in {1..6}; do disks+=(-d 32M); done
-  exec "$here/guest" -t "$limit" "${disks[@]}" "${modules[@]}" env SCRUBJAY="$scrubjay" "$0" --inside "$form"
+  exec "$here/guest" -t "$limit" "${disks[@]}" -M nbd env SCRUBJAY="$scrubjay" XTASK="${XTASK:-}" "$0" --inside "$form"
 fi
 
 form=$2
@@ -174,6 +171,7 @@ expect "stopped when nobody has it: it is gone at once" "$status $(test -e $devi
 "$scrubjay" volume check "${disks[@]}" --json >"$work/check.json" 2>/dev/null || true
 expect "the check is clean" "$(jq '.stripes - .clean' "$work/check.json")" 0
 expect "the kernel saw no error to the end" "$(complaints)" 0
+types block-device
 if [ "$form" = short ]; then
   done_checking
   exit

@@ -54,6 +54,11 @@ degraded() { open degraded | grep -q md1; }
 soon degraded || fail "an array that lost a member is spoken of: $(status .incidents)"
 told() { grep -q 'md1' mails; }
 soon told || fail "somebody is told"
+code=0
+"$scrubjay" scrub-now md0 >now.txt || code=$?
+expect "an array's turn is brought forward" "$code" 0
+"$scrubjay" accept md1 >accept.txt || code=$?
+expect "an array's problem is accepted" "$code" 0
 "$scrubjay" explain "$(short 0)" >explain.txt || true
 expect "explain agrees" "$(head -1 explain.txt | grep -c ok)" 1
 COLUMNS=80 "$scrubjay" status | sed 's/^/# /'

@@ -5,12 +5,14 @@
 root=$PWD
 lab=$PWD/tests/lab
 work=$(mktemp -d "${TMPDIR:-/tmp}/scrubjay-typed.XXXXXX")
-PATH=$(dirname "$(realpath "$SCRUBJAY")"):/usr/local/sbin:/usr/sbin:/sbin:$PATH
+PATH=$(dirname "$(realpath -m "$SCRUBJAY")"):/usr/local/sbin:/usr/sbin:/sbin:$PATH
 export PATH HOME=$work/home FAULTY_DIR=$work/disks TERM=dumb
 PREFIX=$work/bin WATCH='' WEB='' SERIAL=''
 mkdir -p "$HOME/.zfunc" "$HOME/.local/share/bash-completion/completions" "$HOME/.config/fish/completions" "$PREFIX" "$work/fixtures"
 # The folders that root's scrubs and the watch keep: this namespace's own.
-for folder in /var/lib/scrubjay /run/scrubjay /etc/scrubjay; do
+private=(/var/lib/scrubjay /run/scrubjay /etc/scrubjay)
+[ "$scene" != debian ] || private=() # there the services have the same
+for folder in "${private[@]}"; do
   mkdir -p "$folder" && mount -t tmpfs -o mode=755 typed "$folder"
 done
 arrange() { :; }
@@ -24,7 +26,7 @@ leave() {
   wait
   clear
   for loop in "${loops[@]}"; do losetup -d "/dev/$loop" 2>/dev/null; done
-  umount /var/lib/scrubjay /run/scrubjay /etc/scrubjay
+  [ ${#private[@]} = 0 ] || umount "${private[@]}"
   rm -rf "$work"
   exit
 }
@@ -75,7 +77,8 @@ serves() { # PID
   until_ready is_serving
   kill -0 "$1"
 }
-is_serving() { ! scrubjay volume status | grep -q "^no volume"; }
+is_served() { ! scrubjay volume status | grep -q "^no volume"; }
+is_serving() { is_served; }
 # A program of examples/, from the folder of the built program.
 example() { # NAME ARGUMENT...
   "$(dirname "$(realpath "$SCRUBJAY")")/examples/$1" "${@:2}"

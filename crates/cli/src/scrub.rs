@@ -106,7 +106,7 @@ pub fn run(args: &ScrubArgs) -> Result<Exit> {
 
 /// What md does when it is ordered to repair (Linux, md(4)).
 const REPAIR_WORDS: &str = "where members do not agree, md will make them agree: of a mirror it writes the first copy over the others, of \
-RAID-4, 5 and 6 it reckons the parities anew from the data. Where the first copy or the data are what is wrong, that makes the wrong \
+RAID-4, 5 and 6 it computes the parities again from the data. Where the first copy or the data are what is wrong, that makes the wrong \
 ones final: compare with a backup first. What can be told to be such a place (RAID-6, three copies) is left as it is, and named.";
 
 /// A session that is ready to run, with the findings feeds of its target.

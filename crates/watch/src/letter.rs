@@ -115,7 +115,7 @@ impl Watch {
         let kind = first.key.kind;
         let (subject, mut lines) = if is_common_cause(kind, first.condition.urgency) {
             let cause = if behind_controller.is_empty() {
-                "the power supply and what they hang on"
+                "the power supply and the cables"
             } else {
                 "the controller, its cables and the power supply"
             };
@@ -123,7 +123,7 @@ impl Watch {
                 format!("[{host}] REPLACE? {count} disks at once{behind_controller}{reminder}"),
                 vec![
                     format!("{count} disks{behind_controller} have something at the same time."),
-                    format!("Such is rarely the disks: look at {cause} first."),
+                    format!("That is seldom the fault of the disks: look at {cause} first."),
                 ],
             )
         } else {

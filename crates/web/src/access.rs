@@ -46,7 +46,7 @@ pub struct PageAccess {
 /// The kernel gives no random bytes.
 pub fn new_key() -> io::Result<String> {
     let mut bytes = [0; KEY_LENGTH / 2];
-    SystemRandom::new().fill(&mut bytes).map_err(|_| io::Error::other("the kernel gives no chance"))?;
+    SystemRandom::new().fill(&mut bytes).map_err(|_| io::Error::other("the kernel gave no random bytes"))?;
     Ok(hex(&bytes))
 }
 

@@ -260,6 +260,8 @@ pub const GUEST_ARRAYS: &[&str] = &[
     "fuse3",             // fusermount3, inside
     "mount",             // losetup, inside
     "mdadm",             // md arrays, inside
+    "gddrescue",         // copies a weak disk, inside
+    "bsdutils",          // script: a terminal at which a question is answered, inside
     "dmsetup",           // disks one behind the other, inside
     "fio",               // a load beside a check, inside
     "jq",                // reads JSON
@@ -279,6 +281,7 @@ pub const GUEST_VOLUME: &[&str] = &[
     "util-linux",      // fstrim, blkdiscard, inside
     "fio",             // the load, inside
     "nbd-client",      // the other block device, inside
+    "openssl",         // certificates, inside
     "jq",              // reads JSON
 ];
 

@@ -34,8 +34,7 @@ pub struct Answer {
 
 /// The script that types these pieces in a scene. Run with bash in the root of the repository, it prints what [`answers`] reads.
 pub fn script(scene: Scene, pieces: &[Piece]) -> String {
-    let mut script = String::from("exec 2>&1\n. tests/typed/typed.sh\n");
-    let _ = writeln!(script, ". tests/typed/{}.sh", scene.name());
+    let mut script = format!("exec 2>&1\nscene={0}\n. tests/typed/typed.sh\n. tests/typed/{0}.sh\n", scene.name());
     for (index, piece) in pieces.iter().enumerate() {
         let _ = writeln!(script, "piece {index}");
         if !piece.before.is_empty() {

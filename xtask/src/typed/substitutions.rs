@@ -29,7 +29,7 @@ const TABLE: &[(&str, &str)] = &[
     ("ZL2ABCDE", "$SERIAL"),
     ("/mnt/pool", "$POOL"),
     ("/mnt", "$MOUNT"),
-    ("/dev/ublkb0", "$(cat ublk)"),
+    ("scrubjay scrub /dev/md0 --repair", "at_terminal yes scrubjay scrub /dev/md0 --repair"),
     // Minutes and hours are seconds.
     ("--for 1h", "--for 2s"),
     ("--for 10m", "--for 2s"),
@@ -64,6 +64,10 @@ const TABLE: &[(&str, &str)] = &[
     ("0.0.0.0:10809", "127.0.0.1:10810"),
     ("events tank", "events photos"),
     ("004711", "$(code)"),
+    // The package was built before.
+    ("cargo xtask deb", "true"),
+    ("git pull", "true"),
+    ("./target/debian/scrubjay_*.deb", "/lab/new.deb"),
     // Where root writes on a whole machine, a scene has a folder.
     ("/usr/local/bin/", "$PREFIX/"),
     ("/usr/local/share/man/man1", "man1"),

@@ -141,6 +141,8 @@ const STORM: &str = "storm: everything at once";
 const YEARS: &str = "years: hosts, their disks, people and mail servers";
 const GUEST_BENCH: &str = "VERIFY measured in a virtual machine, and a read cache put back after kill -9";
 
+const GUEST_WATCH: &str = "the watch in a virtual machine: drives that answer, arrays that fail";
+
 use Scene::{Bad, BlockDevice, Btrfs, Debian, Disks, Files, Md, Recorded, Volume, Watch};
 
 /// The table. Of several rows that fit, the first holds.
@@ -170,11 +172,11 @@ pub const TABLE: &[Row] = &[
     typed("docs/safety.md", "sudo timeout", Disks),
     // docs/repair.md
     typed("docs/repair.md", "sudo scrubjay scrub /dev/sda --policy none", Bad).may_find(),
-    typed("docs/repair.md", "cat /proc/mdstat", Md).after("smartctl() { echo '197 Current_Pending_Sector 6'; }"),
+    typed("docs/repair.md", "cat /proc/mdstat", Md),
     typed("docs/repair.md", "sudo scrubjay accept sda", Watch).after("problem"),
     typed("docs/repair.md", "sudo scrubjay explain /dev/sda", Bad).may_find(),
     typed("docs/repair.md", "sudo scrubjay scrub /dev/sda --range", Bad).may_find(),
-    typed("docs/repair.md", "sudo scrubjay scrub /dev/md0 --repair", Md).after("answer=y"),
+    typed("docs/repair.md", "sudo scrubjay scrub /dev/md0 --repair", Md),
     typed("docs/repair.md", "sudo scrubjay locate", Watch),
     typed("docs/repair.md", "sudo mdadm /dev/md0 --add", Md).after("short_of_one"),
     typed("docs/repair.md", "sudo mdadm /dev/md0 --replace", Md).after("with_spare"),
@@ -255,12 +257,12 @@ pub const TABLE: &[Row] = &[
     typed(HELP, "sudo scrubjay generate", Files),
     typed(HELP, "scrubjay probe", Disks).may_find(),
     typed(HELP, "scrubjay scrub /mnt/pool", Btrfs),
-    typed(HELP, "scrubjay scrub /dev/md0 --repair", Md).after("answer=y"),
-    typed(HELP, "scrubjay scrub /dev/md0", Md),
-    typed(HELP, "sudo scrubjay scrub /dev/md0", Md),
+    typed(HELP, "scrubjay scrub /dev/md0 --repair", Md).after("whole"),
+    typed(HELP, "scrubjay scrub /dev/md0", Md).after("whole"),
+    typed(HELP, "sudo scrubjay scrub /dev/md0", Md).after("whole"),
     typed(HELP, "scrubjay scrub photos", Volume).after("photos").may_find(),
     typed(HELP, "scrubjay scrub", Disks),
-    typed(HELP, "sudo scrubjay scrub-now md0", Md),
+    step(HELP, "sudo scrubjay scrub-now md0", GUEST_WATCH),
     typed(HELP, "sudo scrubjay scrub-now", Watch),
     typed(HELP, "sudo scrubjay scrub", Disks),
     typed(HELP, "scrubjay simulate watch --disks 60 --page nas.json && scrubjay web", Files),
@@ -286,7 +288,7 @@ pub const TABLE: &[Row] = &[
     typed(HELP, "scrubjay watch --print-config", Watch),
     typed(HELP, "sudo scrubjay watch", Disks).after("printf 'never = [\"sda\"]\\n' >watch.toml"),
     typed(HELP, "sudo scrubjay alert confirm", Watch).after("scrubjay alert test >/dev/null"),
-    typed(HELP, "sudo scrubjay accept tank", Md),
+    step(HELP, "sudo scrubjay accept tank", GUEST_WATCH),
     typed(HELP, "sudo scrubjay accept ZL2ABCDE", Watch).after("problem"),
     typed(HELP, "sudo scrubjay forget", Watch).after("taken_out"),
     typed(HELP, "scrubjay metrics", Watch),
