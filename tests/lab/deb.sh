@@ -165,7 +165,18 @@ files() {
 }
 files >before
 
-holds "apt installs it" apt install /lab/new.deb
+apt install /lab/new.deb >installed.txt 2>&1 || true
+holds "apt installs it" inside dpkg-query -W scrubjay
+expect "it says what to do next" "$(grep -c '^  sudo scrubjay doctor\|^  sudo systemctl enable\|^  sudo scrubjay setup' installed.txt)" 3
+dead_links() {
+  local document target
+  find "$root/usr/share/doc/scrubjay" -name '*.md' | while read -r document; do
+    grep -o '](\([^)#]*\)' "$document" | sed 's/^](//' | grep -v '://\|^$' | while read -r target; do
+      [ -e "$(dirname "$document")/$target" ] || [ -e "$(dirname "$document")/$target.gz" ] || echo "${document#"$root"}: $target"
+    done
+  done
+}
+expect "no link of its documents is dead" "$(dead_links | sort -u | paste -sd' ')" ""
 expect "it is of its version" "$(inside scrubjay --version)" "scrubjay $(dpkg-deb -f "$package" Version | cut -d- -f1)"
 holds "apt has no complaint" inside apt-get check
 expect "it recommends smartmontools" "$(dpkg-deb -f "$package" Recommends)" smartmontools

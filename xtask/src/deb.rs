@@ -33,6 +33,7 @@ pub fn run(arguments: &[String]) -> Result<bool> {
     };
     check_version(&fs::read_to_string(CHANGELOG).context(CHANGELOG)?, env!("CARGO_PKG_VERSION"))?;
     let target = place::target_folder();
+    announce(&target);
     let tools = target.join("tools");
     let cargo_deb = cargo_deb(&tools)?;
     // A folder of its own: its flags differ, so in a shared one it would be rebuilt after each other build.
@@ -63,6 +64,27 @@ pub fn run(arguments: &[String]) -> Result<bool> {
     }
     let package = text.lines().last().context("cargo-deb says no path")?;
     Ok(Command::new(TEST).arg(package).status().context(TEST)?.success())
+}
+
+/// Says what is about to be fetched and compiled, and what that takes, before it begins.
+fn announce(target: &Path) {
+    let first = if target.join("package/dist/scrubjay").exists() {
+        "compiles what has changed since the last package: up to five minutes on two cores"
+    } else {
+        "compiles all, with full optimization: some ten minutes on two cores, 3 GiB of memory, 2 GiB of disk"
+    };
+    eprintln!("cargo xtask deb: {first}.");
+    let is_there =
+        Command::new("cargo-deb").arg("--version").output().is_ok() || target.join("tools/bin/cargo-deb").exists();
+    if !is_there {
+        eprintln!(
+            "It also fetches and compiles cargo-deb {CARGO_DEB} into {} (a minute or two).",
+            target.join("tools").display()
+        );
+    }
+    eprintln!(
+        "It needs a C compiler, git and gzip, and crates.io for what is not fetched yet; nothing is installed on this machine."
+    );
 }
 
 /// Checks that the package's changelog begins with this version: `scrubjay (0.1.0-1) ...`.

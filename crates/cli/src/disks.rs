@@ -90,7 +90,7 @@ pub fn status(json: bool) -> Result<Exit> {
     if json {
         let watch = watch.ok().map(|status| *status);
         let disks = disks(watch.as_ref())?.iter().map(DiskDocument::of).collect();
-        let document = StatusDocument { schema: 1, disks, watch };
+        let document = StatusDocument { schema: 1, version: scrubjay_jobs::version::version(), disks, watch };
         writeln!(out, "{}", serde_json::to_string(&document).context("the disks as JSON")?)?;
         return Ok(Exit::Clean);
     }
@@ -110,6 +110,8 @@ pub fn status(json: bool) -> Result<Exit> {
 #[derive(Serialize)]
 struct StatusDocument {
     schema: u32,
+    /// Release, commit and date of the program.
+    version: &'static str,
     disks: Vec<DiskDocument>,
     /// The watch's status; null: it does not run, or may not be asked.
     watch: Option<WatchDocument>,

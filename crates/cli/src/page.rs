@@ -53,6 +53,12 @@ fn stage(file: &PageFile, folder: &Path) -> anyhow::Result<(PathBuf, OutputFile)
     Ok((path, output))
 }
 
+/// Whether a page of Scrubjay lies in the folder.
+pub fn has_page(folder: &Path) -> bool {
+    fs::read(folder.join(INDEX))
+        .is_ok_and(|bytes| scrubjay_chart::is_written_by_scrubjay(&String::from_utf8_lossy(&bytes)))
+}
+
 /// Refuses a folder in which a file of another program would be replaced.
 fn refuse_foreign(folder: &Path, files: &[PageFile]) -> anyhow::Result<()> {
     let index = folder.join(INDEX);

@@ -259,7 +259,11 @@ fn stripes(count: u64) -> String {
 /// The first line: the result, and before it why it is not kept, if it is not.
 fn headline(outcome: &TargetOutcome) -> String {
     let is_lost = outcome.ended.report.state == ScrubState::Complete && !outcome.ended.is_saved;
-    let error = outcome.error().filter(|_| is_lost).map(|error| format!("NOT KEPT: {error}; ")).unwrap_or_default();
+    let error = outcome
+        .error()
+        .filter(|_| is_lost)
+        .map(|error| format!("NOT RECORDED (what follows is right, but could not be saved: {error}); "))
+        .unwrap_or_default();
     error + &result(outcome)
 }
 

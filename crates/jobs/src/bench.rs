@@ -93,6 +93,8 @@ impl BenchOutcome {
 #[derive(Debug, Serialize)]
 pub struct BenchDiskDocument<'o> {
     schema: u32,
+    /// Release, commit and date of the program.
+    version: &'static str,
     target: &'o str,
     id: &'o str,
     /// Seconds since 1970.
@@ -222,6 +224,7 @@ impl<'o> BenchDiskDocument<'o> {
         };
         BenchDiskDocument {
             schema: 1,
+            version: crate::version::version(),
             target: &outcome.target,
             id: &outcome.key,
             measured: outcome.at.0,

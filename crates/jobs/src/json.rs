@@ -14,6 +14,8 @@ use serde::Serialize;
 #[derive(Debug, Serialize)]
 pub struct ScrubDocument {
     schema: u32,
+    /// Release, commit and date of the program.
+    version: &'static str,
     targets: Vec<TargetDocument>,
 }
 
@@ -159,7 +161,11 @@ impl Times {
 impl ScrubDocument {
     /// Makes the document of these outcomes.
     pub fn new(outcomes: &[TargetOutcome]) -> ScrubDocument {
-        ScrubDocument { schema: 1, targets: outcomes.iter().map(TargetDocument::new).collect() }
+        ScrubDocument {
+            schema: 1,
+            version: crate::version::version(),
+            targets: outcomes.iter().map(TargetDocument::new).collect(),
+        }
     }
 }
 

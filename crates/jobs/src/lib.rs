@@ -49,11 +49,13 @@ pub mod simulation;
 pub mod sockets;
 pub mod target;
 pub mod trace_document;
+pub mod trace_hash;
 pub mod trace_info;
 pub mod trace_output;
 pub mod tune;
 pub mod tune_document;
 pub mod verify_bench;
+pub mod version;
 pub mod workload;
 pub mod zone;
 

@@ -82,7 +82,12 @@ fn json((name, value): (&str, ParameterValue)) -> (String, serde_json::Value) {
 #[derive(Debug, Serialize)]
 pub struct SimulationDocument<'a> {
     schema: u32,
+    /// Release, commit and date of the program.
+    version: &'static str,
     trace: &'a str,
+    /// Of each file of the trace, if they are known.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    pub sha256: &'a [String],
     policy: &'static str,
     parameters: Map<String, serde_json::Value>,
     #[serde(flatten)]
@@ -104,7 +109,9 @@ impl SimulationDocument<'_> {
         let PolicyDescription { outcome, above_p99 } = played;
         SimulationDocument {
             schema: 1,
+            version: crate::version::version(),
             trace: &load.name,
+            sha256: &[],
             policy: policy.name(),
             parameters: policy.named_values(parameters).into_iter().map(json).collect(),
             ground: TraceSummaryDocument::from(outcome),

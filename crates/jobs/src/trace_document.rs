@@ -10,7 +10,12 @@ use serde::Serialize;
 #[derive(Debug, Serialize)]
 pub struct TraceDocument {
     schema: u32,
+    /// Release, commit and date of the program.
+    version: &'static str,
     files: Vec<String>,
+    /// The SHA-256 of each, if they are known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sha256: Vec<String>,
     format: &'static str,
     /// `absolute` (since 1970) or `relative`, depending on the format.
     clock: &'static str,
@@ -117,7 +122,9 @@ impl TraceDocument {
         let devices = facts.devices.iter();
         TraceDocument {
             schema: 1,
+            version: crate::version::version(),
             files: trace.input_names().to_vec(),
+            sha256: Vec::new(),
             format: trace.format().name,
             clock: match trace.format().clock {
                 ClockOrigin::Absolute => "absolute",

@@ -11,7 +11,12 @@ use serde::Serialize;
 #[derive(Debug, Serialize)]
 pub struct TuneDocument<'a> {
     schema: u32,
+    /// Release, commit and date of the program.
+    version: &'static str,
     trace: &'a str,
+    /// Of each file of the trace, if they are known.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    pub sha256: &'a [String],
     #[serde(flatten)]
     ground: TraceSummaryDocument,
     goal_mean_seconds: f64,
@@ -74,7 +79,9 @@ impl TuneDocument<'_> {
         let best = tuned.best.as_ref().ok();
         TuneDocument {
             schema: 1,
+            version: crate::version::version(),
             trace: &load.name,
+            sha256: &[],
             ground: TraceSummaryDocument::from(&tuned.idle_class),
             goal_mean_seconds: task.goal.mean.as_secs_f64(),
             goal_max_seconds: task.goal.max.as_secs_f64(),

@@ -8,6 +8,8 @@ use serde::Serialize;
 #[derive(Debug, Serialize)]
 pub struct BenchVerifyDocument<'v> {
     schema: u32,
+    /// Release, commit and date of the program.
+    version: &'static str,
     target: &'v str,
     id: &'v str,
     /// Time of one revolution that the verdicts use: the disk's own, or the shortest there is.
@@ -98,6 +100,7 @@ impl<'v> BenchVerifyDocument<'v> {
         };
         BenchVerifyDocument {
             schema: 1,
+            version: crate::version::version(),
             target,
             id,
             turn_seconds,

@@ -75,7 +75,7 @@ fn escaped(text: &str) -> String {
 /// The metrics of a picture.
 pub fn of(picture: &SeenPicture) -> String {
     let mut text = MetricsText::default();
-    let version = env!("CARGO_PKG_VERSION");
+    let version = scrubjay_jobs::version::version();
     text.family("build_info", "gauge", "The version of the program that answers.", |sample| {
         sample(&[("version", version)], 1.0)
     });

@@ -291,7 +291,6 @@ pub const TABLE: &[Row] = &[
     step(HELP, "sudo scrubjay accept tank", GUEST_WATCH),
     typed(HELP, "sudo scrubjay accept ZL2ABCDE", Watch).after("problem"),
     typed(HELP, "sudo scrubjay forget", Watch).after("taken_out"),
-    typed(HELP, "scrubjay metrics", Watch),
     typed(HELP, "sudo scrubjay", Watch).may_find(),
     typed(HELP, "scrubjay status", Watch).may_find(),
 ];

@@ -193,6 +193,9 @@ pub struct Out {
     /// Folder for the page: index.html, SVG and CSV
     #[arg(long = "out", value_name = "DIR", help_heading = "Output")]
     pub folder: PathBuf,
+    /// Replace the page that is there
+    #[arg(long, help_heading = "Output")]
+    pub force: bool,
 }
 
 /// Parses the size of a disk that is large enough to compare orders on.

@@ -39,6 +39,7 @@ pub fn run(args: &BenchCode) -> Result<Exit> {
     let rates = rounds::measure(&mut memory, &setting, chunk, &sets, &mut entrants)?;
     let result = CodeBenchDocument {
         schema: 1,
+        version: scrubjay_jobs::version::version(),
         machine,
         data: code.data(),
         parity: code.parity(),
@@ -111,6 +112,8 @@ fn order(by: &str) -> usize {
 #[derive(Debug, Serialize)]
 struct CodeBenchDocument {
     schema: u32,
+    /// Release, commit and date of the program.
+    version: &'static str,
     machine: HostMachine,
     data: usize,
     parity: usize,

@@ -37,7 +37,13 @@ pub fn run(args: &BenchCode) -> Result<Exit> {
     let mut out = io::stdout().lock();
     let printed = if args.json {
         let rows = measured.iter().map(Figure7Row::new).collect();
-        let document = Figure7Document { schema: 1, machine, rounds: setting.rounds, results: rows };
+        let document = Figure7Document {
+            schema: 1,
+            version: scrubjay_jobs::version::version(),
+            machine,
+            rounds: setting.rounds,
+            results: rows,
+        };
         writeln!(out, "{}", serde_json::to_string(&document).context("the result as JSON")?)
     } else {
         print(&measured, &machine, &setting, &mut out)
@@ -87,6 +93,8 @@ fn entrant(shape: Shape, chunk: usize, (scheme, sums): (Scheme, ChecksumWay)) ->
 #[derive(Debug, Serialize)]
 struct Figure7Document {
     schema: u32,
+    /// Release, commit and date of the program.
+    version: &'static str,
     machine: HostMachine,
     rounds: u32,
     results: Vec<Figure7Row>,

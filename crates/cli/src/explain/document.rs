@@ -11,6 +11,8 @@ use serde::Serialize;
 #[derive(Serialize)]
 pub struct ExplainDocument {
     schema: u32,
+    /// Release, commit and date of the program.
+    version: &'static str,
     /// The path, such as `/dev/sda`; null: only a recording was judged.
     path: Option<String>,
     model: Option<String>,
@@ -94,6 +96,7 @@ impl ExplainDocument {
         let counters = facts.map(counters::decode).unwrap_or_default();
         ExplainDocument {
             schema: 1,
+            version: scrubjay_jobs::version::version(),
             path: explained.disk.as_ref().map(|disk| disk.path.display().to_string()),
             model: explained.model().map(str::to_owned),
             serial: explained.serial().map(str::to_owned),

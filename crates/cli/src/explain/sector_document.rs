@@ -9,6 +9,8 @@ use serde::Serialize;
 #[derive(Serialize)]
 pub struct SectorDocument {
     schema: u32,
+    /// Release, commit and date of the program.
+    version: &'static str,
     /// The path, such as `/dev/sda`.
     path: String,
     /// The first sector, of 512 bytes.
@@ -70,6 +72,7 @@ impl SectorDocument {
     pub fn of(node: &BlockNode, range: SectorRange, story: &SectorStory) -> SectorDocument {
         SectorDocument {
             schema: 1,
+            version: scrubjay_jobs::version::version(),
             path: node.device().display().to_string(),
             start: range.start.0,
             count: range.count(),

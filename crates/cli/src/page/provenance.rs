@@ -1,6 +1,7 @@
 //! The provenance of a page, for readers years later.
 
 use super::date;
+use scrubjay_jobs::version;
 use std::ffi::OsString;
 use std::time::SystemTime;
 
@@ -13,7 +14,7 @@ impl StudyProvenance {
         let words: Vec<String> = std::env::args_os().skip(1).map(quoted).collect();
         StudyProvenance(vec![
             ("command", format!("scrubjay {}", words.join(" "))),
-            ("version", format!("scrubjay {}", env!("CARGO_PKG_VERSION"))),
+            ("version", format!("scrubjay {}", version::version())),
             ("date", date::utc(SystemTime::now())),
         ])
     }

@@ -11,6 +11,8 @@ use serde::Serialize;
 #[derive(Debug, Serialize)]
 pub struct ProbeDocument {
     schema: u32,
+    /// Release, commit and date of the program.
+    version: &'static str,
     pattern_bytes: Option<u64>,
     chunk_bytes: Option<u64>,
     phase_bytes: Option<u64>,
@@ -67,6 +69,7 @@ impl ProbeDocument {
     pub fn new(known: &KnownArray, spent: ProbeBudget, kernel: Option<Kernel>, place: &FormatPlace) -> ProbeDocument {
         ProbeDocument {
             schema: 1,
+            version: scrubjay_jobs::version::version(),
             pattern_bytes: value(&known.pattern_bytes),
             chunk_bytes: value(&known.chunk_bytes),
             phase_bytes: value(&known.phase_bytes),

@@ -33,7 +33,7 @@ impl ProgressLine {
         ProgressLine { name, goal, is_watched, recent: VecDeque::new() }
     }
 
-    /// The line, such as `/dev/sda  43.2 %  0 unreadable  ETA 9 h  (8 h to 11 h)  reading  61 MiB/s  delay 0.34 of 1 ms
+    /// The line, such as `/dev/sda  43.2 %  0 unreadable  ETA 9 h (8 h to 11 h)  reading  61 MiB/s  delay 0.34 of 1 ms
     /// 1.6 of 3.6 TiB  for 2 h  plan: wait 20 ms, read 1 MiB`. If it is longer than `width` characters, the least important
     /// parts are left out.
     pub fn text(&mut self, report: &ScrubReport, width: usize) -> String {
@@ -71,13 +71,15 @@ impl ProgressLine {
             None => {
                 // While the policy waits to see the foreground, there is no forecast.
                 let forecast = report.forecast.filter(|_| !is_waiting_for_first_request(report));
-                let (likely, range) = forecast.map_or(("ETA not known yet".to_owned(), None), eta);
-                parts.push((3, likely));
-                parts.extend(range.map(|range| (9, range)));
+                // Nor while it waits for an idle time the like of which has not been seen.
+                let unseen = match report.waits_for {
+                    Some(WaitReason::Idleness(Some(wait))) => report.idle_longest < wait,
+                    _ => false,
+                };
+                let forecast = forecast.filter(|_| !unseen);
+                parts.push((3, forecast.map_or("ETA not known yet".to_owned(), eta)));
                 parts.push((4, doing(report)));
-                if let Some(WaitReason::Idleness(Some(wait))) = report.waits_for
-                    && report.idle_longest < wait
-                {
+                if unseen {
                     parts.push((4, format!("(longest so far {})", show_time(report.idle_longest))));
                 }
                 parts.push((6, format!("{}/s", self.rate(report))));
@@ -120,8 +122,8 @@ impl ProgressLine {
     }
 }
 
-/// The forecast as `ETA 9 h` and `(8 h to 11 h)`, rounded to its precision.
-fn eta(Forecast { low, likely, high }: Forecast) -> (String, Option<String>) {
+/// The forecast as `ETA 9 h (8 h to 11 h)`, rounded to its precision. It stays in one piece: without its range it would claim too much.
+fn eta(Forecast { low, likely, high }: Forecast) -> String {
     const STEPS: [u64; 10] = [1, 5, 10, 60, 300, 600, 3_600, 7_200, 21_600, 86_400];
     let spread = high.since(low).as_secs_f64() / 3.0;
     let step = STEPS.into_iter().rev().find(|&step| step as f64 <= spread).unwrap_or(1);
@@ -135,8 +137,8 @@ fn eta(Forecast { low, likely, high }: Forecast) -> (String, Option<String>) {
             None => text,
         }
     };
-    let range = (low != high).then(|| format!("({} to {})", show(low), show(high)));
-    (format!("ETA {}", show(likely)), range)
+    let range = if low == high { String::new() } else { format!(" ({} to {})", show(low), show(high)) };
+    format!("ETA {}{range}", show(likely))
 }
 
 #[cfg(test)]
@@ -209,12 +211,8 @@ mod tests {
     #[test]
     fn an_eta_is_no_finer_than_what_is_known() {
         let eta = |low, likely, high| {
-            let (likely, range) = eta(Forecast {
-                low: Nanos::from_secs(low),
-                likely: Nanos::from_secs(likely),
-                high: Nanos::from_secs(high),
-            });
-            [Some(likely), range].into_iter().flatten().collect::<Vec<_>>().join(" ")
+            let [low, likely, high] = [low, likely, high].map(Nanos::from_secs);
+            eta(Forecast { low, likely, high })
         };
         assert_eq!(eta(27_600, 33_120, 39_900), "ETA 9 h (8 h to 11 h)");
         assert_eq!(eta(7_000, 7_312, 7_650), "ETA 2 h 2 min (1 h 57 min to 2 h 8 min)");

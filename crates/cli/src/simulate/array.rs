@@ -174,6 +174,8 @@ fn print(trials: &[Trial], allows_writes: bool, out: &mut impl Write) -> io::Res
 #[derive(Debug, Serialize)]
 struct TrialsDocument {
     schema: u32,
+    /// Release, commit and date of the program.
+    version: &'static str,
     trials: usize,
     /// Trials in which everything was right.
     right: usize,
@@ -202,6 +204,7 @@ impl TrialsDocument {
         let mean = |value: fn(&Trial) -> f64| trials.iter().map(value).sum::<f64>() / trials.len() as f64;
         TrialsDocument {
             schema: 1,
+            version: scrubjay_jobs::version::version(),
             trials: trials.len(),
             right: trials.iter().filter(|trial| trial.agreement.is_whole()).count(),
             wrong_layouts: trials.iter().filter(|trial| trial.agreement.is_layout_wrong).count(),

@@ -120,6 +120,8 @@ fn cheapest(counter: &Counter, schemes: &[Scheme]) -> Scheme {
 #[derive(Debug, Serialize)]
 struct IntegrityDocument<'a> {
     schema: u32,
+    /// Release, commit and date of the program.
+    version: &'static str,
     trace: &'a str,
     disks: u16,
     parity: u16,
@@ -158,6 +160,7 @@ impl IntegrityDocument<'_> {
         let requests = counter.requests();
         IntegrityDocument {
             schema: 1,
+            version: scrubjay_jobs::version::version(),
             trace: name,
             disks: args.disks,
             parity: args.parity,

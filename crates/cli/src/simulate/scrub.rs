@@ -13,6 +13,7 @@ use scrubjay_jobs::job_control::JobControl;
 use scrubjay_jobs::parameter;
 use scrubjay_jobs::quantity::show_time;
 use scrubjay_jobs::simulation::{self, PolicyDescription, SimulationDocument};
+use scrubjay_jobs::trace_hash;
 use scrubjay_jobs::workload::DeviceLoad;
 use scrubjay_sim::play::Playable;
 use std::io::{self, Write};
@@ -25,10 +26,12 @@ pub fn run(args: &SimulateScrub) -> Result<Exit> {
     let loads = workload::load(&args.traces, &args.disk, simulation::hold(args.policy))?;
     let played = simulation::play(&loads, args.policy, &parameters, args.disk.disk, &JobControl::default())?;
     let mut out = io::stdout().lock();
+    let sha256 = if args.json { trace_hash::sha256_of_all(&args.traces.files) } else { Vec::new() };
     for (load, played) in loads.iter().zip(&played) {
         let printed = if args.json {
-            let document = serde_json::to_string(&SimulationDocument::new(load, args.policy, &parameters, played))
-                .context("the result as JSON")?;
+            let mut document = SimulationDocument::new(load, args.policy, &parameters, played);
+            document.sha256 = &sha256;
+            let document = serde_json::to_string(&document).context("the result as JSON")?;
             writeln!(out, "{document}")
         } else {
             print(&mut out, load, args.policy, &parameters, played)

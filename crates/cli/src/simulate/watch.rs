@@ -133,6 +133,8 @@ fn subject_without_code(message: &HostMessage) -> &str {
 #[derive(Debug, Serialize)]
 struct WatchedDocument<'a> {
     schema: u32,
+    /// Release, commit and date of the program.
+    version: &'static str,
     seed: u64,
     days: u64,
     /// All disks, later additions included.
@@ -180,6 +182,7 @@ impl<'a> WatchedDocument<'a> {
         });
         WatchedDocument {
             schema: 1,
+            version: scrubjay_jobs::version::version(),
             seed: args.seed,
             days: args.days,
             disks: summary.disks,

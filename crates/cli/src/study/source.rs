@@ -8,6 +8,7 @@ use crate::say::say;
 use crate::workload;
 use anyhow::Result;
 use scrubjay_jobs::quantity::show_count;
+use scrubjay_jobs::trace_hash;
 use scrubjay_jobs::workload::{DeviceLoad, Hold};
 use std::path::PathBuf;
 
@@ -33,6 +34,9 @@ pub fn read(traces: &Traces, disk: &DiskModelArgs, facts: &mut StudyProvenance) 
         let renamed = if whole == short { String::new() } else { format!(", here {short}") };
         facts.add("trace", format!("{whole}{renamed}: {} requests", show_count(load.periods.requests_total())));
         load.name = short;
+    }
+    for (file, hash) in traces.files.iter().zip(trace_hash::sha256_of_all(&traces.files)) {
+        facts.add("SHA-256", format!("{hash}  {}", file.file_name().unwrap_or_default().to_string_lossy()));
     }
     if left_out > 0 {
         let devices = if left_out == 1 { "one device" } else { &format!("{left_out} devices") };

@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 use scrubjay_jobs::job_control::JobControl;
 use scrubjay_jobs::trace_document::TraceDocument;
 use scrubjay_jobs::trace_info::{self, HeldIntervals, InfoTask, ReadTrace, ServiceChoice};
+use scrubjay_jobs::{trace_hash, version};
 use scrubjay_study::idleness::{self, IdleStudy};
 use std::io::{self, Write};
 use std::path::Path;
@@ -31,7 +32,9 @@ pub fn run(args: &Info) -> Result<Exit> {
     let facts = summary.facts();
     let mut out = io::stdout().lock();
     if args.json {
-        let document = serde_json::to_string(&TraceDocument::new(&trace, &facts)).context("the figures as JSON")?;
+        let mut document = TraceDocument::new(&trace, &facts);
+        document.sha256 = trace_hash::sha256_of_all(files);
+        let document = serde_json::to_string(&document).context("the figures as JSON")?;
         writeln!(out, "{document}").context(NO_OUTPUT)?;
     } else {
         show::print(&trace, &facts, &mut out).context(NO_OUTPUT)?;
@@ -57,7 +60,10 @@ fn draw(args: &Info, study: &HeldIntervals, folder: &Path) -> Result<std::path::
     };
     let page = idleness::page(&[IdleStudy { name, idleness: study.study() }]);
     let command: Vec<String> = std::env::args().collect();
-    let facts = [("version", env!("CARGO_PKG_VERSION").to_owned()), ("command", command.join(" "))];
+    let facts = [("version", version::version().to_owned()), ("command", command.join(" "))];
+    let hashes = args.traces.files.iter().zip(trace_hash::sha256_of_all(&args.traces.files));
+    let hash = |(file, hash): (&std::path::PathBuf, String)| ("SHA-256", format!("{hash}  {}", shown_path(file)));
+    let facts: Vec<(&str, String)> = facts.into_iter().chain(hashes.map(hash)).collect();
     let written = page::write(&page, folder, &facts)?;
     written.into_iter().next().context("a page of no file")
 }

@@ -14,6 +14,7 @@ use scrubjay_device::output::{self, Existing};
 use scrubjay_jobs::JobError;
 use scrubjay_jobs::job_control::JobControl;
 use scrubjay_jobs::quantity::show_count;
+use scrubjay_jobs::trace_hash;
 use scrubjay_jobs::tune::{self, TuneTask, TuneTimes, Tuned};
 use scrubjay_jobs::tune_document::TuneDocument;
 use scrubjay_jobs::workload::{DeviceLoad, Hold};
@@ -82,9 +83,12 @@ fn leave_out_small(loads: &mut Vec<DeviceLoad>, args: &Tune) -> Result<()> {
 
 fn print(args: &Tune, task: &TuneTask, loads: &[DeviceLoad], tuned: &[Tuned], took: TuneTimes) -> io::Result<()> {
     let mut out = io::stdout().lock();
+    let sha256 = if args.json { trace_hash::sha256_of_all(&args.traces.files) } else { Vec::new() };
     for (load, tuned) in loads.iter().zip(tuned) {
         if args.json {
-            writeln!(out, "{}", serde_json::to_string(&TuneDocument::new(load, task, tuned, took))?)?;
+            let mut document = TuneDocument::new(load, task, tuned, took);
+            document.sha256 = &sha256;
+            writeln!(out, "{}", serde_json::to_string(&document)?)?;
         } else if let Ok(best) = &tuned.best {
             text::print(&mut out, load, task, tuned, best)?;
         }

@@ -50,6 +50,8 @@ struct DoctorCheck {
 #[derive(Serialize)]
 struct DoctorDocument {
     schema: u32,
+    /// Release, commit and date of the program.
+    version: &'static str,
     looks: Vec<DoctorCheck>,
 }
 
@@ -81,7 +83,7 @@ pub fn run(json: bool) -> Result<Exit> {
     let is_well = checks.iter().all(|check| check.state != DoctorState::Missing);
     let (mut out, width) = (io::stdout().lock(), columns::width());
     if json {
-        let document = DoctorDocument { schema: 1, looks: checks };
+        let document = DoctorDocument { schema: 1, version: scrubjay_jobs::version::version(), looks: checks };
         writeln!(out, "{}", serde_json::to_string(&document).context("the findings as JSON")?)?;
     } else {
         for check in &checks {

@@ -34,7 +34,11 @@ pub fn run(args: &HistoryArgs) -> Result<Exit> {
     let events = history.events(args.limit as usize, key.as_ref())?;
     let mut out = io::stdout().lock();
     if args.json {
-        let document = HistoryDocument { schema: 1, events: events.iter().map(EventEntry::of).collect() };
+        let document = HistoryDocument {
+            schema: 1,
+            version: scrubjay_jobs::version::version(),
+            events: events.iter().map(EventEntry::of).collect(),
+        };
         writeln!(out, "{}", serde_json::to_string(&document).context("the history as JSON")?)?;
         return Ok(Exit::Clean);
     }
@@ -81,6 +85,8 @@ fn key_of(name: &str, watch: Option<&WatchDocument>) -> Result<DiskKey> {
 #[derive(Serialize)]
 struct HistoryDocument<'e> {
     schema: u32,
+    /// Release, commit and date of the program.
+    version: &'static str,
     events: Vec<EventEntry<'e>>,
 }
 

@@ -21,6 +21,8 @@ const FAR: u64 = 366 * DAY;
 #[derive(Serialize)]
 struct PlanDocument<'d> {
     schema: u32,
+    /// Release, commit and date of the program.
+    version: &'static str,
     time: u64,
     paused_until: Option<u64>,
     disks: &'d [DiskEntry],
@@ -33,7 +35,14 @@ pub fn run(json: bool) -> Result<Exit> {
     let mut out = io::stdout().lock();
     if json {
         let WatchDocument { time, paused_until, disks, arrays, .. } = &*status;
-        let document = PlanDocument { schema: 1, time: *time, paused_until: *paused_until, disks, arrays };
+        let document = PlanDocument {
+            schema: 1,
+            version: scrubjay_jobs::version::version(),
+            time: *time,
+            paused_until: *paused_until,
+            disks,
+            arrays,
+        };
         writeln!(out, "{}", serde_json::to_string(&document).context("the plan as JSON")?)?;
     } else {
         write(&status, columns::width(), &mut out)?;

@@ -1,6 +1,6 @@
 //! `scrubjay volume status`, `findings`, `fail`, `replace`, `readd`, `stop`: commands to a running volume.
 
-use super::document::document;
+use super::document::{document, versioned};
 use super::serve::print_final_state;
 use crate::args::volume::{EventsArgs, Fail, FindingsArgs, Readd, Replace, StatusArgs, StopArgs};
 use crate::columns::{self, TextTable};
@@ -44,7 +44,7 @@ pub fn status(args: &StatusArgs) -> Result<Exit> {
                     && status.members.iter().all(|member| member.state == MemberCondition::Active);
                 is_well &= (status.state == VolumeCondition::Open || is_opening) && status.lost == 0;
                 match args.json {
-                    true => writeln!(out, "{}", serde_json::to_string(&status)?)?,
+                    true => writeln!(out, "{}", versioned(&status)?)?,
                     false => print(&status, columns::width(), &mut out)?,
                 }
             }

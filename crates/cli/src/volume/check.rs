@@ -21,6 +21,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[derive(Serialize)]
 struct CheckDocument<'a> {
     schema: u32,
+    /// Release, commit and date of the program.
+    version: &'static str,
     /// Was every stripe read?
     complete: bool,
     stripes: u64,
@@ -71,6 +73,7 @@ fn document(checked: &Checked) -> CheckDocument<'_> {
     };
     CheckDocument {
         schema: 1,
+        version: scrubjay_jobs::version::version(),
         complete: !checked.is_stopped,
         stripes: checked.stripes,
         clean: checked.clean,

@@ -9,10 +9,26 @@ pub fn document(content: &impl Serialize) -> Result<String> {
     #[derive(Serialize)]
     struct SchemaDocument<'a, T> {
         schema: u32,
+        /// Release, commit and date of the program.
+        version: &'static str,
         #[serde(flatten)]
         content: &'a T,
     }
-    serde_json::to_string(&SchemaDocument { schema: 1, content }).context("the result as JSON")
+    serde_json::to_string(&SchemaDocument { schema: 1, version: scrubjay_jobs::version::version(), content })
+        .context("the result as JSON")
+}
+
+/// A JSON object that has its schema already, with the version of the program.
+pub fn versioned(content: &impl Serialize) -> Result<String> {
+    #[derive(Serialize)]
+    struct VersionedDocument<'a, T> {
+        #[serde(flatten)]
+        content: &'a T,
+        /// Release, commit and date of the program.
+        version: &'static str,
+    }
+    serde_json::to_string(&VersionedDocument { content, version: scrubjay_jobs::version::version() })
+        .context("the result as JSON")
 }
 
 /// The geometry of a volume.

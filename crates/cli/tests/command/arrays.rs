@@ -45,7 +45,7 @@ fn a_modelled_array_is_described_exactly() {
 fn the_json_has_just_the_promised_fields() {
     let ran = simulated(&["raid0", "--disks", "3", "--trials", "3", "--json"]);
     let document: Value = serde_json::from_str(&ran.stdout).unwrap();
-    let summary = ["ios_mean", "right", "runs", "schema", "seconds_mean", "trials", "wrong_layouts"];
+    let summary = ["ios_mean", "right", "runs", "schema", "seconds_mean", "trials", "version", "wrong_layouts"];
     assert_eq!(fields(&document), summary);
     assert_eq!((&document["schema"], &document["trials"]), (&Value::from(1), &Value::from(3)));
     let run_fields = [

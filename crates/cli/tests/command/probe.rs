@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// The fields of the JSON, schema 1.
-pub const DOCUMENT: [&str; 19] = [
+pub const DOCUMENT: [&str; 20] = [
     "advice",
     "chunk_bytes",
     "class_times",
@@ -31,6 +31,7 @@ pub const DOCUMENT: [&str; 19] = [
     "schema",
     "seconds",
     "unmeasurable",
+    "version",
     "write_ratio",
 ];
 

@@ -63,7 +63,14 @@ fn the_study_of_idle_intervals_compares_two_devices() {
     let numbers = fs::read_to_string(folder(&bench, "idle/idle-numbers.csv")).unwrap();
     assert_eq!(numbers.lines().count(), 3, "a row for each: {numbers}");
 
-    let ran = bench.run(&["study", "idle", "t.spc", "--device", "asu1", "--out", "idle"]);
+    assert!(index.contains("<dt>SHA-256</dt>") && index.contains("  t.spc</dd>"), "the input can be told: {index}");
+
+    let again = ["study", "idle", "t.spc", "--device", "asu1", "--out", "idle"];
+    let ran = bench.run(&again);
+    assert_eq!((ran.code, ran.stderr.lines().count()), (Some(2), 1), "a page is not replaced unasked: {ran:?}");
+    assert!(ran.stderr.contains("--out idle: has a page already; --force replaces it"), "{ran:?}");
+    assert_eq!(fs::read_to_string(folder(&bench, "idle/index.html")).unwrap(), index, "it is as it was");
+    let ran = bench.run(&[&again[..], &["--force"]].concat());
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "a page is written again: {ran:?}");
 }
 

@@ -38,7 +38,7 @@ pub fn document(
     let worst = status.disks.iter().map(|disk| disk.health).max();
     WatchDocument {
         schema: SCHEMA,
-        version: env!("CARGO_PKG_VERSION").to_owned(),
+        version: scrubjay_jobs::version::version().to_owned(),
         time: now.0,
         verdict: worst.map_or("none", |health| health.word()).to_owned(),
         sentence: status.sentence,

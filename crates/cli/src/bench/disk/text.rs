@@ -270,7 +270,7 @@ pub fn method(outcome: &BenchOutcome) -> String {
         zoned,
         composition,
         Some(format!("Linux {}", facts.kernel)),
-        Some(format!("scrubjay {}", env!("CARGO_PKG_VERSION"))),
+        Some(format!("scrubjay {}", scrubjay_jobs::version::version())),
         grade,
     ];
     format!("{}.", parts.into_iter().flatten().collect::<Vec<_>>().join("; "))
