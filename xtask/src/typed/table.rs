@@ -163,6 +163,7 @@ pub const TABLE: &[Row] = &[
     typed("docs/install.md", "sudo apt remove", Debian),
     typed("docs/install.md", "sudo install -m 755 contrib/cron", Files).after("cd \"$root\""),
     // docs/safety.md
+    typed("docs/safety.md", "echo 180", Debian),
     exempt("docs/safety.md", "sudo smartctl -l scterc,70,70", "no emulated drive has the command (SCT) that it sends"),
     exempt(
         "docs/safety.md",
