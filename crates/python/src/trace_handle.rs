@@ -20,6 +20,7 @@ use scrubjay_jobs::losses::Losses;
 use scrubjay_jobs::parameter::UnusedParameter;
 use scrubjay_jobs::simulation::{self, SimulationDocument};
 use scrubjay_jobs::trace_document::TraceDocument;
+use scrubjay_jobs::trace_hash;
 use scrubjay_jobs::trace_info::{self, HeldIntervals, InfoTask, ReadTrace};
 use scrubjay_jobs::trace_output::TraceOutput;
 use scrubjay_jobs::tune::{self, TuneTimes};
@@ -77,9 +78,11 @@ impl TraceHandle {
         disk: &str,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<(String, Vec<String>)> {
-        self.seen(py, service, disk, false, progress, |seen| {
-            let facts = seen.summary.facts();
-            (json(&TraceDocument::new(&seen.trace, &facts)), notes::texts(&seen.notes))
+        let paths = self.paths();
+        self.seen(py, service, disk, false, progress, move |seen| {
+            let mut document = TraceDocument::new(&seen.trace, &seen.summary.facts());
+            document.sha256 = trace_hash::sha256_of_all(&paths);
+            (json(&document), notes::texts(&seen.notes))
         })
     }
 
@@ -138,7 +141,7 @@ impl TraceHandle {
     ) -> PyResult<(Vec<String>, Vec<String>, Vec<String>)> {
         let task = parts::task(py, [slowdown, max_slowdown, goal, sizes, disk])?;
         let service = settings::service(py, service, task.disk)?;
-        let (trace, devices) = (self.opened(py)?, self.devices.clone());
+        let (trace, devices, paths) = (self.opened(py)?, self.devices.clone(), self.paths());
         run(py, progress, threads, move |control| {
             let started = Instant::now();
             let (mut loads, notes) = loads(control, trace, &devices, service, Hold::Periods)?;
@@ -147,8 +150,12 @@ impl TraceHandle {
             let started = Instant::now();
             let tuned = tune::tune(&loads, &task, control)?;
             let took = TuneTimes { read, tune: started.elapsed() };
-            let documents =
-                loads.iter().zip(&tuned).map(|(load, tuned)| json(&TuneDocument::new(load, &task, tuned, took)));
+            let sha256 = trace_hash::sha256_of_all(&paths);
+            let documents = loads.iter().zip(&tuned).map(|(load, tuned)| {
+                let mut document = TuneDocument::new(load, &task, tuned, took);
+                document.sha256 = &sha256;
+                json(&document)
+            });
             Ok((documents.collect(), left_out, notes::texts(&notes)))
         })
     }
@@ -174,14 +181,16 @@ impl TraceHandle {
             .and_then(|()| simulation::check_sizes(&given, ""))
             .map_err(|error| raised(py, error))?;
         let parameters = PolicyParameters::with(&given);
-        let (trace, devices) = (self.opened(py)?, self.devices.clone());
+        let (trace, devices, paths) = (self.opened(py)?, self.devices.clone(), self.paths());
         run(py, progress, threads, move |control| {
             let (loads, notes) = loads(control, trace, &devices, service, simulation::hold(policy))?;
             let played = simulation::play(&loads, policy, &parameters, disk, control)?;
-            let documents = loads
-                .iter()
-                .zip(&played)
-                .map(|(load, played)| json(&SimulationDocument::new(load, policy, &parameters, played)));
+            let sha256 = trace_hash::sha256_of_all(&paths);
+            let documents = loads.iter().zip(&played).map(|(load, played)| {
+                let mut document = SimulationDocument::new(load, policy, &parameters, played);
+                document.sha256 = &sha256;
+                json(&document)
+            });
             Ok((documents.collect(), notes::texts(&notes)))
         })
     }
@@ -255,6 +264,12 @@ impl TraceHandle {
 }
 
 impl TraceHandle {
+    /// The paths of its files; none where a source is a file object.
+    fn paths(&self) -> Vec<PathBuf> {
+        let are_files = self.sources.iter().all(|(_, object)| object.is_none());
+        if are_files { self.sources.iter().map(|(path, _)| path.clone()).collect() } else { Vec::new() }
+    }
+
     /// Opens the trace at its beginning.
     fn opened(&self, py: Python<'_>) -> PyResult<Trace> {
         let openers = self.sources.iter().filter_map(|(path, opener)| Some((path, opener.as_ref()?)));

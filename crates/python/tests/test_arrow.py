@@ -31,9 +31,9 @@ def test_what_pyarrow_writes_is_a_trace_again(traces, known, tmp_path):
 
     path = tmp_path / "again.parquet"
     pq.write_table(known, path, compression="zstd")
-    again = scrubjay.open(path)
+    again, differing = scrubjay.open(path), {"files": 0, "format": 0, "sha256": 0}
     assert plain(pa.table(again)) == plain(known)
-    assert {**again.info(), "files": 0, "format": 0} == {**scrubjay.open(traces["two devices"]).info(), "files": 0, "format": 0}
+    assert {**again.info(), **differing} == {**scrubjay.open(traces["two devices"]).info(), **differing}
 
 
 def test_polars_takes_a_trace(traces, known):

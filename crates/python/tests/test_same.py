@@ -68,6 +68,7 @@ def test_devices_are_chosen_as_the_command_does(traces, command):
 def test_a_file_object_and_a_url_are_the_same_trace(traces):
     path = traces["two devices"]
     known = scrubjay.open(path).info()
+    del known["sha256"]  # of files that are named by their paths
     with open(path, "rb") as file:
         trace = scrubjay.open(file)
         for _ in range(2):
