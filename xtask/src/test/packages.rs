@@ -96,6 +96,7 @@ pub const PAGE_SECURITY: &[&str] = &[
     "openssl",    // a certificate
     "util-linux", // setpriv
     "jq",         // reads and writes recordings
+    "procps",     // pgrep
 ];
 
 /// For the tests of contrib/.
