@@ -150,6 +150,7 @@ pub const TABLE: &[Row] = &[
     // README.md
     typed("README.md", "sudo scrubjay status", Recorded),
     typed("README.md", "cargo xtask deb && sudo apt", Debian).after("afresh"),
+    typed("README.md", "sudo systemctl enable", Debian),
     step("README.md", "make demo", DEMO_SCRUB),
     typed("README.md", "sudo scrubjay scrub /dev/sda", Disks),
     // docs/install.md
