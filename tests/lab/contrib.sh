@@ -34,4 +34,17 @@ named=$( (grep -o 'value_json\.[a-z_.]*' "$contrib/home-assistant/scrubjay.yaml"
 for field in $named; do
   expect "the summary has $field" "$(jq "[$field] | length" summary.json)" 1
 done
+# For cron: not beside a rebuild, and else the scrub, for some hours.
+mkdir stubs
+printf '#!/bin/sh\necho "scrubjay $*"\n' >stubs/scrubjay
+printf '#!/bin/sh\necho "pool: ${POOL_STATE:-ONLINE}"\n' >stubs/zpool
+chmod 755 stubs/*
+cron() { PATH=$work/stubs:$PATH MDSTAT=$work/mdstat "$contrib/cron/scrub-one-disk" /dev/sdx; }
+printf 'md0 : active raid1 sda[0] sdb[1]\n      1 blocks [2/2] [UU]\n' >mdstat
+expect "cron's script scrubs where all is well" "$(cron)" "scrubjay scrub /dev/sdx --no-progress"
+expect "but not beside a resilver" "$(POOL_STATE='resilver in progress' cron)" "a pool of ZFS is degraded or busy: not scrubbed"
+printf 'md0 : active raid1 sda[0]\n      1 blocks [2/1] [U_]\n' >mdstat
+expect "nor where an array is degraded" "$(cron)" "an array of md is degraded or busy: not scrubbed"
+rm mdstat
+expect "and where there is no md, it scrubs" "$(cron)" "scrubjay scrub /dev/sdx --no-progress"
 done_checking
