@@ -43,6 +43,7 @@ pub const TYPED: &[&str] = &[
     "openssl",           // certificates
     "sqlite3",           // reads the history
     "xz-utils",          // compressed traces
+    "bzip2",             // compressed traces
     "jq",                // reads JSON
     "make",              // its targets
 ];
