@@ -177,7 +177,7 @@ dead_links() {
   done
 }
 expect "no link of its documents is dead" "$(dead_links | sort -u | paste -sd' ')" ""
-expect "it is of its version" "$(inside scrubjay --version)" "scrubjay $(dpkg-deb -f "$package" Version | cut -d- -f1)"
+expect "it is of its version" "$(inside scrubjay --version | cut -d" " -f1-2)" "scrubjay $(dpkg-deb -f "$package" Version | cut -d- -f1)"
 holds "apt has no complaint" inside apt-get check
 expect "it recommends smartmontools" "$(dpkg-deb -f "$package" Recommends)" smartmontools
 holds "man scrubjay" inside man -w scrubjay scrubjay-watch scrubjay-volume-serve
