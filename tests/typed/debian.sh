@@ -7,6 +7,12 @@ afresh() {
   apt-get -q -y -o Dpkg::Use-Pty=0 purge scrubjay >/dev/null 2>&1
   rm -rf /etc/scrubjay /var/lib/scrubjay
 }
+# The package is there, and its daemon runs.
+installed() {
+  [ -e /usr/bin/scrubjay ] || apt install /lab/new.deb >/dev/null 2>&1
+  systemctl start scrubjay
+  until_ready test -S /run/scrubjay/watch
+}
 # apt, which asks nobody here.
 apt() { DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Dpkg::Use-Pty=0 "$@"; }
 # The questions of setup, answered: mail to bob by sendmail, and the code that came to him.

@@ -149,7 +149,7 @@ use Scene::{Bad, BlockDevice, Btrfs, Debian, Disks, Files, Md, Recorded, Volume,
 pub const TABLE: &[Row] = &[
     // README.md
     typed("README.md", "sudo scrubjay status", Recorded),
-    typed("README.md", "cargo xtask deb && sudo apt", Debian).after("afresh"),
+    typed("README.md", "cargo xtask deb && sudo apt", Debian).after("afresh").may_find(),
     typed("README.md", "sudo systemctl enable", Debian),
     step("README.md", "make demo", DEMO_SCRUB),
     typed("README.md", "sudo scrubjay scrub /dev/sda", Disks),
@@ -214,7 +214,7 @@ pub const TABLE: &[Row] = &[
     exempt("docs/budget.md", "cargo xtask bench-budget", "measures for an hour; no test decides by a time"),
     typed("docs/history.md", "sqlite3 -readonly", Watch).after("cp /var/lib/scrubjay/history.db* ."),
     exempt("docs/lab.md", "disk=", "the scripts of the lab call these two commands"),
-    typed("docs/web.md", "sudo systemctl enable", Debian),
+    typed("docs/web.md", "sudo systemctl enable", Debian).after("installed"),
     exempt("CONTRIBUTING.md", "make demo", "each of these is this table, or a part of it"),
     exempt("fuzz/README.md", "export FORMAT", "takes a nightly compiler"),
     // the Makefile
@@ -284,7 +284,7 @@ pub const TABLE: &[Row] = &[
         .may_find(),
     typed(HELP, "scrubjay volume replace", Volume).after("photos; scrubjay volume fail 2 >/dev/null").may_find(),
     typed(HELP, "scrubjay volume", Volume).after("photos").may_find(),
-    typed(HELP, "sudo scrubjay setup", Debian),
+    typed(HELP, "sudo scrubjay setup", Debian).after("installed"),
     typed(HELP, "sudo scrubjay doctor", Watch).may_find(),
     typed(HELP, "sudo scrubjay check", Watch).may_end(&[0, 1, 2, 3]),
     typed(HELP, "scrubjay watch --print-config", Watch),
