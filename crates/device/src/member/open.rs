@@ -218,7 +218,11 @@ impl OpenMember {
 /// ended its requests at the disks, some time after the process itself is gone.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Repeats `attempt`, for at most `patience`, while the holder is dead or unknown.
+/// The longest wait for a lock of this program's own: a child that it has forked holds all its locks until it executes
+/// another program.
+const FORK_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// Repeats `attempt`, for at most `patience`, while the holder is dead or unknown; and for a moment while it is this program.
 fn retry_while_holder_dies<T>(
     patience: Duration,
     mut attempt: impl FnMut() -> Result<T, MemberError>,
@@ -226,6 +230,9 @@ fn retry_while_holder_dies<T>(
     let begun = Instant::now();
     loop {
         match attempt() {
+            Err(MemberError::Busy { holder: MemberHolder::Twice, .. }) if begun.elapsed() < FORK_TIMEOUT => {
+                thread::sleep(Duration::from_millis(20));
+            }
             Err(MemberError::Busy { holder, .. }) if !holder.is_alive() && begun.elapsed() < patience => {
                 thread::sleep(Duration::from_millis(20));
             }
