@@ -1,4 +1,4 @@
-//! A page as a folder: writes its files, and replaces only those that an earlier run wrote.
+//! A page as a folder: writes its files, and replaces only those that an earlier run wrote, where that is allowed.
 
 mod date;
 mod provenance;
@@ -8,6 +8,7 @@ mod tests;
 pub use provenance::StudyProvenance;
 
 use crate::exit::Usage;
+use crate::say::shown_path;
 use crate::unwritable::unwritable;
 use anyhow::{Context, ensure};
 use scrubjay_chart::{INDEX, Page, PageFile};
@@ -16,10 +17,15 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Refuses a path that cannot be the folder of this option.
-pub fn check_folder(option: &str, folder: &Path) -> anyhow::Result<()> {
+/// Refuses, before anything is computed, a path that cannot be the folder of this option, or has a page that `replace` does not
+/// allow to be replaced.
+pub fn check_folder(option: &str, folder: &Path, replace: bool) -> anyhow::Result<()> {
+    let shown = shown_path(folder);
     if folder.exists() && !folder.is_dir() {
-        return Err(Usage(format!("{option} {}: is a file, not a folder", folder.display())).into());
+        return Err(Usage(format!("{option} {shown}: is a file, not a folder")).into());
+    }
+    if !replace && has_page(folder) {
+        return Err(Usage(format!("{option} {shown}: has a page already; --force replaces it")).into());
     }
     Ok(())
 }
@@ -54,7 +60,7 @@ fn stage(file: &PageFile, folder: &Path) -> anyhow::Result<(PathBuf, OutputFile)
 }
 
 /// Whether a page of Scrubjay lies in the folder.
-pub fn has_page(folder: &Path) -> bool {
+fn has_page(folder: &Path) -> bool {
     fs::read(folder.join(INDEX))
         .is_ok_and(|bytes| scrubjay_chart::is_written_by_scrubjay(&String::from_utf8_lossy(&bytes)))
 }

@@ -136,6 +136,9 @@ pub struct BenchDiskArgs {
     /// Write figures into this folder: index.html, SVG and CSV
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub page: Option<PathBuf>,
+    /// Replace the page that is there
+    #[arg(long, requires = "page", help_heading = "Output")]
+    pub force: bool,
     /// Write results and logs as fio does into this folder, for fio-plot
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub fio_logs: Option<PathBuf>,
@@ -177,6 +180,9 @@ pub struct BenchVerifyArgs {
     /// Write a figure into this folder: index.html, SVG and CSV
     #[arg(long, value_name = "DIR")]
     pub page: Option<PathBuf>,
+    /// Replace the page that is there
+    #[arg(long, requires = "page")]
+    pub force: bool,
     /// Show no progress
     #[arg(long)]
     pub no_progress: bool,

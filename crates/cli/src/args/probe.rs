@@ -40,6 +40,9 @@ pub struct Probe {
     /// Write figures into this folder: index.html, SVG and CSV
     #[arg(long, value_name = "DIR")]
     pub plot: Option<PathBuf>,
+    /// Replace the page that is there
+    #[arg(long, requires = "plot")]
+    pub force: bool,
     /// Print one line of JSON
     #[arg(long)]
     pub json: bool,

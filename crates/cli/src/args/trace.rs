@@ -76,6 +76,9 @@ pub struct Info {
     /// Write figures of the idle intervals into this folder
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub plot: Option<PathBuf>,
+    /// Replace the page that is there
+    #[arg(long, requires = "plot", help_heading = "Output")]
+    pub force: bool,
 }
 
 /// Sources of service times.

@@ -35,7 +35,7 @@ struct VerifyMeasurements {
 /// Runs the measurement.
 pub fn run(args: &BenchVerifyArgs) -> Result<Exit> {
     let stop = signals::flag()?;
-    args.page.as_deref().map_or(Ok(()), |folder| check_folder("--page", folder))?;
+    args.page.as_deref().map_or(Ok(()), |folder| check_folder("--page", folder, args.force))?;
     put_back_all().iter().for_each(|line| say(format_args!("scrubjay: {line}")));
     let path = path_of(&args.target)?;
     let disk = match BenchedDisk::open(&path) {

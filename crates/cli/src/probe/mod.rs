@@ -47,7 +47,7 @@ pub fn run(args: &Probe) -> Result<Exit> {
         return Err(Usage(why).into());
     }
     if let Some(folder) = &args.plot {
-        check_folder("--plot", folder)?;
+        check_folder("--plot", folder, args.force)?;
     }
     let mut subject = match ProbedSubject::open(&args.device, args.allow_writes) {
         Ok(subject) => subject,

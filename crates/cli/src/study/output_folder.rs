@@ -2,7 +2,7 @@
 
 use crate::args::Out;
 use crate::columns::{self, TextTable};
-use crate::exit::{Exit, Usage};
+use crate::exit::Exit;
 use crate::page;
 use crate::page::StudyProvenance;
 use crate::say::{print_line, print_prose, shown_path};
@@ -17,12 +17,7 @@ const ROWS_MAX: usize = 60;
 
 /// Refuses a path that cannot be a folder before anything is computed.
 pub fn check(out: &Out) -> Result<()> {
-    page::check_folder("--out", &out.folder)?;
-    if !out.force && page::has_page(&out.folder) {
-        let folder = shown_path(&out.folder);
-        return Err(Usage(format!("--out {folder}: has a page already; --force replaces it")).into());
-    }
-    Ok(())
+    page::check_folder("--out", &out.folder, out.force)
 }
 
 /// Writes the page, and prints its files, its first paragraph, and the findings: the captions of the exhibits

@@ -19,6 +19,7 @@ const NO_OUTPUT: &str = "cannot write the figures to standard output";
 
 /// Reads the trace once, and prints its figures.
 pub fn run(args: &Info) -> Result<Exit> {
+    args.plot.as_deref().map_or(Ok(()), |folder| page::check_folder("--plot", folder, args.force))?;
     let files = &args.traces.files;
     let trace = scrubjay_jobs::workload::open(files, workload::options(&args.traces)?)?;
     let service = match args.service {

@@ -223,6 +223,12 @@ fn only_known_results_are_drawn() {
         fs::read_to_string(page.join("facts.csv")).unwrap().starts_with("fact,found,confidence\n"),
         "a file has no kernel's limits"
     );
+    bench
+        .run(&["probe", "disk.img", "--plot", "page"])
+        .refused(2, "--plot page: has a page already; --force replaces it");
+    for verb in ["disk", "verify"] {
+        bench.run(&["bench", verb, "disk.img", "--page", "page"]).refused(2, "--page page: has a page already");
+    }
     let ran = bench.run(&["probe", "disk.img", "--plot", "none", "--budget", "1ns"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.stderr.contains("nothing is known that could be drawn") && !bench.folder.path().join("none").exists());

@@ -149,6 +149,10 @@ fn info_names_the_source_of_the_service_times() {
     }
     let page = fs::read_to_string(bench.folder.path().join("page/index.html")).unwrap();
     assert!(page.contains("Idle intervals"));
+    bench
+        .trace(&["info", "made.parquet", "--plot", "page"])
+        .refused(2, "--plot page: has a page already; --force replaces it");
+    bench.trace(&["info", "made.parquet", "--plot", "page", "--force"]).succeeded();
     bench.write("in", BLKPARSE);
     let ran = bench.trace(&["info", "in"]);
     assert!(ran.succeeded().stdout.contains("service times: recorded (response times;"), "{ran:?}");

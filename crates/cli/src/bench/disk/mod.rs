@@ -38,7 +38,7 @@ use std::sync::atomic::AtomicBool;
 pub fn run(args: &BenchDiskArgs) -> Result<Exit> {
     let stop = signals::flag()?;
     for (name, folder) in [("--page", &args.page), ("--fio-logs", &args.fio_logs)] {
-        folder.as_deref().map_or(Ok(()), |folder| check_folder(name, folder))?;
+        folder.as_deref().map_or(Ok(()), |folder| check_folder(name, folder, args.force))?;
     }
     let path = path_of(&args.target)?;
     put_back_all().iter().for_each(|line| say(format_args!("scrubjay: {line}")));
