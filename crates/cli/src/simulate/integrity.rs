@@ -12,12 +12,14 @@ use scrubjay_core::units::Bytes;
 use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_core::volume::plan::chooser;
 use scrubjay_jobs::quantity::show_count;
+use scrubjay_jobs::trace_hash;
 use scrubjay_sim::integrity::table3::WORKLOADS;
 use scrubjay_sim::integrity::{Accounting, Counter};
 use scrubjay_trace::DeviceId;
 use serde::Serialize;
 use std::collections::HashMap;
 use std::io::{self, Write};
+use std::path::Path;
 
 /// The two schemes between which the paper's rules choose.
 const HYBRIDS: [Scheme; 2] = [Scheme::Hybrid1, Scheme::Hybrid2];
@@ -33,10 +35,11 @@ pub fn run(args: &SimulateIntegrity) -> Result<Exit> {
         return Err(Usage("the traces have no requests".to_owned()).into());
     }
     let mut out = io::stdout().lock();
-    for CountedArray { name, counter } in &counted {
+    for CountedArray { name, file, counter } in &counted {
         let printed = if args.json {
-            let document =
-                serde_json::to_string(&IntegrityDocument::new(name, args, counter)).context("the result as JSON")?;
+            let mut document = IntegrityDocument::new(name, args, counter);
+            document.sha256 = file.map_or_else(Vec::new, |file| trace_hash::sha256_of_all(&[file]));
+            let document = serde_json::to_string(&document).context("the result as JSON")?;
             writeln!(out, "{document}")
         } else {
             print(&mut out, name, args, counter, columns::width())
@@ -47,8 +50,10 @@ pub fn run(args: &SimulateIntegrity) -> Result<Exit> {
 }
 
 /// An array with the counts of its requests.
-struct CountedArray {
+struct CountedArray<'a> {
     name: String,
+    /// The trace, if there is one.
+    file: Option<&'a Path>,
     counter: Counter,
 }
 
@@ -65,19 +70,19 @@ fn counter(args: &SimulateIntegrity, shape: Shape) -> Counter {
 }
 
 /// Counts the twelve workloads.
-fn table_3(args: &SimulateIntegrity, shape: Shape) -> Vec<CountedArray> {
+fn table_3(args: &SimulateIntegrity, shape: Shape) -> Vec<CountedArray<'_>> {
     let count = |workload: &scrubjay_sim::integrity::table3::Workload| {
         let mut counter = counter(args, shape);
         for request in workload.requests(args.seed).take(args.requests as usize) {
             counter.add(request.kind, request.offset, request.length);
         }
-        CountedArray { name: workload.name.to_owned(), counter }
+        CountedArray { name: workload.name.to_owned(), file: None, counter }
     };
     WORKLOADS.iter().map(count).collect()
 }
 
 /// Each file as a trace of its own, each device as an array of its own, the busiest first.
-fn traces(args: &SimulateIntegrity, shape: Shape) -> Result<Vec<CountedArray>> {
+fn traces(args: &SimulateIntegrity, shape: Shape) -> Result<Vec<CountedArray<'_>>> {
     let mut all = Vec::new();
     for file in &args.files {
         let mut counters: Vec<(DeviceId, Counter)> = Vec::new();
@@ -96,9 +101,9 @@ fn traces(args: &SimulateIntegrity, shape: Shape) -> Result<Vec<CountedArray>> {
         let is_single = trace.devices().names().len() == 1;
         counters.sort_by_key(|(_, counter)| std::cmp::Reverse(counter.tally(Scheme::None).ios()));
         all.extend(counters.into_iter().map(|(device, counter)| {
-            let file = file.display();
-            let name = if is_single { file.to_string() } else { format!("{file}:{}", trace.devices().name(device)) };
-            CountedArray { name, counter }
+            let shown = file.display();
+            let name = if is_single { shown.to_string() } else { format!("{shown}:{}", trace.devices().name(device)) };
+            CountedArray { name, file: Some(file), counter }
         }));
     }
     Ok(all)
@@ -123,6 +128,12 @@ struct IntegrityDocument<'a> {
     /// Release, commit and date of the program.
     version: &'static str,
     trace: &'a str,
+    /// The SHA-256 of the trace's file.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    sha256: Vec<String>,
+    /// The seed of the modelled requests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<u64>,
     disks: u16,
     parity: u16,
     chunk_bytes: u64,
@@ -162,6 +173,8 @@ impl IntegrityDocument<'_> {
             schema: 1,
             version: scrubjay_jobs::version::version(),
             trace: name,
+            sha256: Vec::new(),
+            seed: args.synthetic.is_some().then_some(args.seed),
             disks: args.disks,
             parity: args.parity,
             chunk_bytes: args.chunk.0,
