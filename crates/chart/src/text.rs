@@ -31,8 +31,10 @@ fn is_hidden(char: char) -> bool {
 
 /// The text with no-break spaces between numbers and their units or nouns.
 pub fn tied(text: &str) -> String {
-    const UNITS: [&str; 15] =
-        ["%", "us", "ms", "s", "min", "h", "d", "B", "KiB", "MiB", "GiB", "TiB", "MB/s", "GB", "TB"];
+    const UNITS: [&str; 19] = [
+        "%", "us", "ms", "s", "min", "h", "d", "B", "KiB", "MiB", "GiB", "TiB", "MB/s", "kB", "MB", "GB", "TB", "PB",
+        "EB",
+    ];
     let mut tied = String::with_capacity(text.len());
     let mut words = text.split(' ').peekable();
     while let Some(word) = words.next() {

@@ -547,6 +547,15 @@ mod tests {
             assert_eq!(text.starts_with("clean"), outcome.kind() == OutcomeKind::Clean, "{text}");
             text
         };
+        let kind_of = |found: &[Resolution]| {
+            let mut outcome = outcome(VerifyOutcome::Corrected(1));
+            outcome.found = Some(found.iter().map(|&end| finding(end)).collect());
+            outcome.kind()
+        };
+        let (repaired, transient) = (Resolution::Repaired, Resolution::Transient);
+        assert_eq!(kind_of(&[repaired, transient]), OutcomeKind::Mended);
+        assert_eq!(kind_of(&[repaired, Resolution::Reconstructed]), OutcomeKind::Found);
+        assert_eq!(kind_of(&[transient, Resolution::Lost]), OutcomeKind::Found);
         assert_eq!(headline_of(VerifyOutcome::Clean, &[]), "clean: all of 1 MiB verified");
         assert_eq!(all_verified(Bytes::mib(1), Some([8, 8])), "all of 1 MiB verified");
         assert_eq!(all_verified(Bytes::mib(1), Some([7, 8])), "all that was ever written of its 1 MiB verified");

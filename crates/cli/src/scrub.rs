@@ -97,7 +97,7 @@ pub fn run(args: &ScrubArgs) -> Result<Exit> {
     // The worst outcome decides; targets that were not begun are paused.
     let not_begun = targets.first().map(|_| OutcomeKind::Paused);
     Ok(match outcomes.iter().map(TargetOutcome::kind).chain(not_begun).max() {
-        None | Some(OutcomeKind::Clean) => Exit::Clean,
+        None | Some(OutcomeKind::Clean | OutcomeKind::Mended) => Exit::Clean,
         Some(OutcomeKind::Found) => Exit::Found,
         Some(OutcomeKind::Paused) => Exit::Paused,
         Some(OutcomeKind::Failed) => Exit::Failed,

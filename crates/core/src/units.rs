@@ -115,19 +115,23 @@ impl Bytes {
     }
 }
 
-/// IEC units, with one decimal unless it is a whole number: `512 B`, `64 KiB`, `1.5 MiB`, `3.6 TiB`. Whole KiB below
-/// 10 MiB that one decimal would round stay KiB, as people write the sizes of requests: `1280 KiB`.
+/// As on the label of a disk, in powers of ten, with one decimal unless it is whole: `700 B`, `268.4 MB`, `16.0 TB`, `4 TB`. What is counted in
+/// powers of two, as blocks, requests and chunks are, stays exact, in units that say so: whole KiB below 2 MiB (`4 KiB`,
+/// `1280 KiB`) and whole MiB up to 64 MiB.
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-        let unit = (self.0.max(1).ilog2() / 10) as usize;
-        let is_rounded = !self.0.saturating_mul(10).is_multiple_of(1 << 20);
-        let unit = if self.0 < 10 << 20 && self.0.is_multiple_of(1024) && is_rounded { unit.min(1) } else { unit };
-        let value = self.0 as f64 / (1u64 << (10 * unit)) as f64;
-        let text = if value.fract() == 0.0 {
-            format!("{value} {}", UNITS[unit])
-        } else {
-            format!("{value:.1} {}", UNITS[unit])
+        const DECIMAL: [&str; 6] = ["kB", "MB", "GB", "TB", "PB", "EB"];
+        let text = match self.0 {
+            bytes if bytes > 0 && bytes <= 64 << 20 && bytes % (1 << 20) == 0 => format!("{} MiB", bytes >> 20),
+            bytes if bytes > 0 && bytes < 2 << 20 && bytes % 1024 == 0 => format!("{} KiB", bytes >> 10),
+            bytes @ 0..1000 => format!("{bytes} B"),
+            bytes => {
+                let scaled = DECIMAL.iter().zip(1..).map(|(unit, power)| (bytes as f64 / 1000f64.powi(power), unit));
+                // 999.95 is shown as 1000.0.
+                let (value, unit) = scaled.take_while(|(value, _)| *value >= 0.99995).last().unwrap_or((0.0, &"B"));
+                let decimals = if value.fract() == 0.0 { 0 } else { 1 };
+                format!("{value:.decimals$} {unit}")
+            }
         };
         f.pad(&text)
     }
@@ -265,19 +269,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_are_printed_with_the_largest_fitting_unit() {
+    fn sizes_are_those_of_labels_and_blocks_stay_exact() {
         let shown = |bytes| Bytes(bytes).to_string();
         assert_eq!(shown(0), "0 B");
         assert_eq!(shown(512), "512 B");
         assert_eq!(shown(65536), "64 KiB");
-        assert_eq!(shown(3 << 19), "1.5 MiB");
         assert_eq!(
-            (shown(1280 << 10), shown(1408 << 10), shown(9 << 20)),
-            ("1280 KiB".into(), "1408 KiB".into(), "9 MiB".into())
+            (shown(1280 << 10), shown(9 << 20), shown(16 << 20)),
+            ("1280 KiB".into(), "9 MiB".into(), "16 MiB".into())
         );
-        assert_eq!((shown((10 << 20) + 1024), shown((1280 << 10) + 1)), ("10.0 MiB".into(), "1.3 MiB".into()));
-        assert_eq!(shown(4_000_787_030_016), "3.6 TiB");
-        assert_eq!(shown(u64::MAX), "16 EiB");
+        assert_eq!((shown(2560 << 10), shown(65 << 20)), ("2.6 MB".into(), "68.2 MB".into()));
+        assert_eq!((shown((10 << 20) + 1024), shown((1280 << 10) + 1)), ("10.5 MB".into(), "1.3 MB".into()));
+        assert_eq!((shown(999), shown(1000), shown(1023)), ("999 B".into(), "1 kB".into(), "1.0 kB".into()));
+        assert_eq!((shown(999_949_999), shown(999_950_000)), ("999.9 MB".into(), "1.0 GB".into()));
+        assert_eq!((shown(4_000_787_030_016), shown(16_000_900_661_248)), ("4.0 TB".into(), "16.0 TB".into()));
+        assert_eq!((shown(4_000_000_000_000), shown(u64::MAX)), ("4 TB".into(), "18.4 EB".into()));
     }
 
     #[test]

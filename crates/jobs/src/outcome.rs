@@ -27,7 +27,9 @@ const MEAN_LEFT_SHARE: f64 = 0.75;
 pub enum OutcomeKind {
     /// Every sector was verified, and nothing was wrong.
     Clean,
-    /// Every sector was judged, and problems were found.
+    /// Every sector was verified; what was wrong is repaired, or was right when it was read again. Nothing is left to do.
+    Mended,
+    /// Every sector was judged, and something is still wrong, or may be.
     Found,
     /// It was stopped, and resumes when it is started again.
     Paused,
@@ -295,8 +297,24 @@ impl TargetOutcome {
             {
                 if self.ended.is_recorded { OutcomeKind::Clean } else { OutcomeKind::Failed }
             }
+            ScrubState::Complete if self.ended.is_recorded && self.is_mended() => OutcomeKind::Mended,
             ScrubState::Complete => OutcomeKind::Found,
         }
+    }
+
+    /// Is all that was wrong repaired, or was right when it was read again? What md overwrote is not known to be right, and a place
+    /// that cannot be read is a fault of the disk even where nothing is stored.
+    fn is_mended(&self) -> bool {
+        let report = &self.ended.report;
+        let is_pool_whole = self.pool.as_ref().is_none_or(PoolOutcome::is_mended);
+        let is_array_whole = self.checked.as_ref().is_none_or(|found| {
+            let all_agree = found.mismatches.iter().all(|found| found.repair == MdRepair::Agree);
+            all_agree && found.overwritten == Overwritten::default()
+        });
+        let is_judged_right = report.unreadable.is_empty() && report.mismatched.is_empty();
+        let is_left =
+            self.rows_unrepaired() > 0 || self.found.iter().flatten().any(|finding| !finding.end.is_settled());
+        is_judged_right && is_pool_whole && is_array_whole && !is_left && self.reduced().is_none()
     }
 }
 

@@ -48,7 +48,15 @@ impl PoolOutcome {
         PoolOutcome { facts: watched.facts.clone(), found: watched.findings.all() }
     }
 
-    /// Is nothing wrong with it?
+    /// Is nothing wrong with it now, whatever was found?
+    pub fn is_mended(&self) -> bool {
+        let found = &self.found;
+        let is_mended = |place: &BadPlace| matches!(place.end, BadEnd::Repaired | BadEnd::Transient);
+        let left = [found.lost_bytes, found.unrepaired, found.unused_unreadable];
+        self.facts.missing.is_empty() && left == [0; 3] && found.places.iter().all(is_mended)
+    }
+
+    /// Is nothing wrong with it, and was nothing in this run?
     pub fn is_clean(&self) -> bool {
         self.facts.missing.is_empty() && self.found.is_clean()
     }

@@ -11,7 +11,7 @@ use crate::risk::{StripeRisk, stripe_risk};
 use crate::rows::SessionRefusal;
 use crate::state::{ArrayState, DiskState, MISSING_AFTER, STALE_AFTER, Watch};
 use crate::subject::WatchedSubject;
-use crate::words::{counted, label_size, typed};
+use crate::words::{counted, typed};
 use scrubjay_core::units::{Bytes, SECTOR_BYTES, UnixSeconds};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -278,7 +278,7 @@ impl Watch {
         let facts = &disk.row.facts;
         let bay = facts.bay.as_ref().map_or(String::new(), |bay| format!("bay {bay} · "));
         let name = disk.live.name.as_deref().unwrap_or("not there");
-        let size = label_size(facts.sectors.saturating_mul(SECTOR_BYTES));
+        let size = Bytes(facts.sectors.saturating_mul(SECTOR_BYTES));
         format!("Disk      {bay}{name} · {} · {} · {size}", facts.model, facts.serial_shown())
     }
 

@@ -66,7 +66,7 @@ pub use letter::{LINES_MAX, SUBJECT_MAX};
 pub use reading::SessionPhase;
 pub use schedule::MARGIN;
 pub use state::{MISSING_AFTER, STALE_AFTER, Watch};
-pub use words::{counted, label_size, typed};
+pub use words::{counted, typed};
 
 #[cfg(test)]
 mod tests;

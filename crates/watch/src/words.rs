@@ -1,4 +1,4 @@
-//! Small words of messages: counts, names quoted for a shell, sizes as on labels.
+//! Small words of messages: counts, names quoted for a shell.
 
 /// A count with its noun: `1 message`, `2 messages`.
 pub fn counted(count: u64, noun: &str) -> String {
@@ -14,16 +14,6 @@ pub fn typed(name: &str) -> String {
     }
 }
 
-/// A size as on the label of a disk: 16.0 TB are 16 times 10^12 bytes.
-pub fn label_size(bytes: u64) -> String {
-    let units = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB")];
-    let bytes = bytes as f64;
-    match units.into_iter().find(|(unit, _)| bytes >= *unit) {
-        Some((unit, name)) => format!("{:.1} {name}", bytes / unit),
-        None => format!("{bytes} B"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -34,12 +24,5 @@ mod tests {
         assert_eq!(typed("at loop on /a"), "'at loop on /a'");
         assert_eq!(typed("it's; reboot"), r"'it'\''s; reboot'");
         assert_eq!((counted(1, "day"), counted(0, "day")), ("1 day".to_owned(), "0 days".to_owned()));
-    }
-
-    #[test]
-    fn sizes_are_those_of_labels() {
-        assert_eq!(label_size(16_000_900_661_248), "16.0 TB");
-        assert_eq!(label_size(500_107_862_016), "500.1 GB");
-        assert_eq!(label_size(512), "512 B");
     }
 }

@@ -55,7 +55,7 @@ const TABLE: &[(&str, &str)] = &[
     ("bench code --quick", "bench code --quick"),
     // A disk that is smaller.
     ("explain sda 1953000", "explain $A 15000"),
-    ("--range 1TiB..", "--range 1MiB.."),
+    ("--range 1TB..", "--range 1MiB.."),
     // Settings and ports of a scene of its own.
     ("scrubjay web --print-link", "scrubjay web --print-link $WEB"),
     ("scrubjay web --listen 0.0.0.0:8600", "scrubjay web --listen 127.0.0.1:0 $WEB"),

@@ -3,20 +3,20 @@
 /// For the whole command: what they have in common.
 pub const ROOT: &str = "\
 Exit codes (`--help` of a verb says what they mean there; those of check are a plugin's):
-  0    done, and nothing was found
+  0    done, and nothing is left to do
   1    could not do the job
   2    bad usage
-  3    done, and problems were found
+  3    done, and something needs you
   4    no permission
   130  stopped by a signal";
 
 /// For verbs that read disks.
 pub const ALL: &str = "\
 Exit codes:
-  0    clean: every sector asked for was verified
+  0    every sector asked for was verified; what was wrong, if anything, is repaired
   1    could not do the job
   2    bad usage
-  3    finished, and found problems
+  3    finished, and something is still wrong, or may be
   4    no permission
   130  paused by a signal; start again to go on";
 
@@ -31,10 +31,10 @@ Exit codes:
 /// For verbs that work on volumes.
 pub const VOLUMES: &str = "\
 Exit codes:
-  0    done, all is well
+  0    done, and all is well now: what was wrong, if anything, is repaired
   1    could not do the job
   2    bad usage, or members that make no such volume
-  3    done, and problems were found
+  3    done, and something is wrong or lost
   4    no permission";
 
 /// For the verb that probes.

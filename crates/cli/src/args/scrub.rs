@@ -20,7 +20,7 @@ Examples:
   scrubjay scrub /dev/sda --slowdown 0.2ms   be more careful still
   scrubjay scrub /dev/sda --policy none      at full speed: nobody else uses the disk
   scrubjay scrub disk.img --json             an image file, and a result for a program
-  scrubjay scrub /dev/sda --range 1TiB..     all but the first TiB
+  scrubjay scrub /dev/sda --range 1TB..      all but the first TB
   scrubjay scrub /dev/sda --config sda.toml   with the settings that `scrubjay tune` wrote
   scrubjay scrub /mnt/pool                   a mounted btrfs: all its checksums; btrfs repairs
   scrubjay scrub /dev/md0                    an array of md: its own check, which compares copies and parities, in steps

@@ -3,12 +3,13 @@
 use crate::disks::ScrubRecord;
 use crate::exit::Exit;
 use crate::say::shown_path;
+use scrubjay_core::units::Bytes;
 use scrubjay_daemon::smartctl::obstacle::SmartObstacle;
 use scrubjay_daemon::smartctl::parse::SmartctlAnswer;
 use scrubjay_device::inventory::InventoryDisk;
 use scrubjay_jobs::control::{DiskEntry, WatchDocument};
 use scrubjay_watch::health::{HealthSign, HealthState, OwnEvidence};
-use scrubjay_watch::{label_size, single, typed};
+use scrubjay_watch::{single, typed};
 
 /// Seconds after which a disk is due for a complete reading.
 const DUE_SECONDS: u64 = 35 * 86_400;
@@ -129,7 +130,7 @@ impl Explained {
         let mut to_do = Vec::new();
         if self.state == HealthState::Replace {
             to_do.push("Make sure that you have a backup from which you could restore.".to_owned());
-            let size = self.bytes().map_or(String::new(), |bytes| format!(" of at least {}", label_size(bytes)));
+            let size = self.bytes().map_or(String::new(), |bytes| format!(" of at least {}", Bytes(bytes)));
             to_do.push(format!("Get another disk{size}."));
             to_do.push(match self.serial() {
                 Some(serial) => format!("Replace the one with {serial} on its label, and no other."),

@@ -11,7 +11,6 @@ use scrubjay_jobs::quantity::show_count;
 use scrubjay_watch::counters::{self, CounterKind};
 use scrubjay_watch::facts::SmartFacts;
 use scrubjay_watch::health::{HealthState, NO_SIGN};
-use scrubjay_watch::label_size;
 use std::io::{self, Write};
 
 /// Columns of the labels.
@@ -53,7 +52,7 @@ fn identity(explained: &Explained) -> String {
         explained.model().map(str::to_owned),
         explained.serial().map(|serial| format!("serial {serial}")),
         about.firmware.as_ref().map(|firmware| format!("firmware {firmware}")),
-        explained.bytes().map(|bytes| format!("{} ({})", label_size(bytes), Bytes(bytes))),
+        explained.bytes().map(|bytes| Bytes(bytes).to_string()),
         explained.is_spinning().map(|is_spinning| if is_spinning { "hard disk" } else { "flash" }.to_owned()),
         about.power_on_hours.map(|hours| format!("switched on for {} h", show_count(hours))),
     ];

@@ -162,7 +162,7 @@ mod tests {
         };
         let text = printed(&array(), Some(&kernel));
         for line in [
-            "sdb (1 GiB): an array of 4 disks\n",
+            "sdb (1.1 GB): an array of 4 disks\n",
             "  pattern  1280 KiB\n",
             "  chunk    320 KiB  (98.0 %)\n",
             "  phase    a chunk begins at byte 11264  (98.0 %)\n",
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn an_unsure_number_of_disks_is_marked_in_the_headline() {
         let unsure = KnownArray { disks: Some(Claim::new(3, 0.54)), ..array() };
-        assert!(printed(&unsure, None).starts_with("sdb (1 GiB): perhaps an array of 3 disks\n"));
+        assert!(printed(&unsure, None).starts_with("sdb (1.1 GB): perhaps an array of 3 disks\n"));
     }
 
     #[test]
@@ -194,7 +194,7 @@ mod tests {
         let text = printed(&KnownArray { unmeasurable: Some(Unmeasurable::Errors), ..array() }, None);
         assert!(text.contains("an array of 4 disks") && text.contains("because it answers with errors"), "{text}");
         let text = printed(&KnownArray { unmeasurable: Some(Unmeasurable::Errors), ..KnownArray::default() }, None);
-        assert!(text.starts_with("sdb (1 GiB): not measurable here, because it answers with errors\n"), "{text}");
+        assert!(text.starts_with("sdb (1.1 GB): not measurable here, because it answers with errors\n"), "{text}");
         let text = printed(&KnownArray { stage: ProbeStage::Copies, ..KnownArray::default() }, None);
         assert!(text.contains("(it ended early, before it knew: copies)"), "{text}");
     }

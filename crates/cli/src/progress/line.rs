@@ -194,7 +194,7 @@ mod tests {
         }
         assert!(line(40).starts_with("/dev/sda  "), "{}", line(40));
         assert!(line(80).contains("ETA") && line(80).contains("waiting for 31 s of idleness"), "{}", line(80));
-        assert!(line(200).contains("delay 0.00 of 1 ms") && line(200).contains(" of 1 GiB"), "{}", line(200));
+        assert!(line(200).contains("delay 0.00 of 1 ms") && line(200).contains(" of 1.1 GB"), "{}", line(200));
         assert!(line(200).contains("waiting for 31 s of idleness  (longest so far 1.2 s)"), "{}", line(200));
         assert!(line(240).contains("plan: wait 31 s, read 1 MiB"), "{}", line(240));
     }

@@ -156,7 +156,7 @@ fn print_members(status: &commands::Status, width: Option<usize>, out: &mut impl
 pub fn findings(args: &FindingsArgs) -> Result<Exit> {
     let socket = find(args.volume.as_deref())?;
     let mut since = 0;
-    let (mut is_any, mut all) = (false, Vec::new());
+    let (mut is_any, mut is_settled, mut all) = (false, true, Vec::new());
     let mut out = io::stdout().lock();
     loop {
         let answer = events_since(&socket, since)?;
@@ -167,6 +167,7 @@ pub fn findings(args: &FindingsArgs) -> Result<Exit> {
         for event in answer.events {
             let VolumeEvent::Finding(finding) = event else { continue };
             is_any = true;
+            is_settled &= finding.end.is_settled();
             match args.json {
                 true => writeln!(out, "{}", serde_json::to_string(&finding)?)?,
                 false => all.push(finding),
@@ -179,7 +180,7 @@ pub fn findings(args: &FindingsArgs) -> Result<Exit> {
     if !is_any && !args.json {
         writeln!(out, "nothing was found wrong")?;
     }
-    Ok(if is_any { Exit::Found } else { Exit::Clean })
+    Ok(if is_settled { Exit::Clean } else { Exit::Found })
 }
 
 fn events_since(socket: &Path, since: u64) -> Result<VolumeEvents> {

@@ -59,7 +59,8 @@ pub fn run(args: &Check) -> Result<Exit> {
     } else {
         print(&checked, stripes, args.repair, &mut out)?;
     }
-    let is_well = checked.findings.is_empty() && checked.undecided == 0 && checked.degraded.is_empty();
+    let is_settled = checked.findings.iter().all(|finding| finding.end.is_settled());
+    let is_well = is_settled && checked.undecided == 0 && checked.degraded.is_empty();
     Ok(match (checked.is_stopped, is_well) {
         (true, _) => Exit::Paused,
         (false, true) => Exit::Clean,

@@ -71,13 +71,10 @@ fn bad_sizes_are_refused_in_one_line() {
     let refused =
         |arguments: &[&str], words| bench.run(&[&["scrub", "disk.img"], arguments].concat()).refused(2, words);
     refused(&["--range", "512KiB..2MiB"], "the range ends at 2 MiB (byte 2097152), outside its 1048576 bytes");
-    refused(&["--range", "1TiB.."], "the range begins at 1 TiB (byte 1099511627776), outside its 1048576 bytes");
+    refused(&["--range", "1TiB.."], "the range begins at 1.1 TB (byte 1099511627776), outside its 1048576 bytes");
     refused(&["--range", "4KiB..4KiB"], "is empty");
     refused(&["--range", "100..4KiB"], "multiple of its logical block");
-    refused(
-        &["--policy", "none", "--request", "1000"],
-        "the request size 1000 B is not a multiple of its logical block",
-    );
+    refused(&["--policy", "none", "--request", "1000"], "the request size 1 kB is not a multiple of its logical block");
     refused(&["--policy", "none", "--request", "1GiB"], "16 MiB is the most");
     refused(&["--region", "1MiB", "--segment", "2MiB"], "is greater than the region size");
     refused(&["--segment", "0"], "the segment size must be more than 0");

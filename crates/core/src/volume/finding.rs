@@ -154,6 +154,11 @@ impl Resolution {
     pub const ALL: [Resolution; 4] =
         [Resolution::Repaired, Resolution::Reconstructed, Resolution::Transient, Resolution::Lost];
 
+    /// Is nothing left to do?
+    pub const fn is_settled(self) -> bool {
+        matches!(self, Resolution::Repaired | Resolution::Transient)
+    }
+
     /// The resolution as one word, for tables and JSON.
     pub const fn name(self) -> &'static str {
         match self {

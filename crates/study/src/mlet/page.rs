@@ -52,7 +52,7 @@ fn intro(sweep: &Sweep, driven: &[Driven]) -> Vec<String> {
              SIGMETRICS'07); where errors of a cluster lie was chosen to reproduce the sensitivities of Schroeder et \
              al. (FAST'10), so these agree by construction.",
             count(f64::from(setup.disks)),
-            bytes(setup.disk),
+            setup.disk,
             setup.seed,
             significant(error)
         ),
@@ -108,7 +108,7 @@ fn hours(sweep: &Sweep, driven: &[Driven]) -> Table {
             "within {} of mean slowdown a tour over {} takes {}; an error on a nearline disk stays unknown for {} in \
              sequential order, {} in staggered order",
             duration(run.goal.mean.as_secs_f64()),
-            bytes(sweep.setup.disk),
+            sweep.setup.disk,
             duration(tour(sweep, run)),
             duration(mean(OrderKind::SEQUENTIAL)),
             duration(mean(OrderKind::STAGGERED))
@@ -431,15 +431,6 @@ fn mib(bytes: Bytes) -> f64 {
 fn earlier(gain: f64) -> String {
     // Adding zero turns -0 into 0.
     format!("{:.1} %", (gain * 1000.0).round() / 10.0 + 0.0)
-}
-
-/// A decimal size where that is shorter, as disks are sold.
-fn bytes(bytes: Bytes) -> String {
-    match bytes.0 {
-        size if size % 1_000_000_000_000 == 0 => format!("{} TB", size / 1_000_000_000_000),
-        size if size % 1_000_000_000 == 0 => format!("{} GB", size / 1_000_000_000),
-        _ => bytes.to_string(),
-    }
 }
 
 /// A sentence for each trace.

@@ -5,13 +5,13 @@ use super::view::PageView;
 use super::{actions, bench, disks, frame, surface, timeline, tone, trends};
 use crate::feed::PictureTime;
 use maud::{Markup, html};
-use scrubjay_core::units::Nanos;
+use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_jobs::control::DiskEntry;
 use scrubjay_jobs::control::past::{CounterEntry, DiskDetail, DiskPast, FindingEntry, PassEntry, PastEvent};
 use scrubjay_jobs::control::wording::{ago, date, disk_bad, disk_called, disk_now, moment, span};
 use scrubjay_jobs::quantity::{show_count, show_time};
 use scrubjay_watch::health::NO_SIGN;
-use scrubjay_watch::{label_size, typed};
+use scrubjay_watch::typed;
 use std::fmt::Write as _;
 
 /// Passes and events that are listed, at most.
@@ -32,7 +32,7 @@ pub fn page(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> M
         section.safe {
             h1 { (disk_called(disk)) " " (disks::badge(view, disk)) }
             p.facts {
-                (disk.model) " · serial " (disk.serial.as_deref().unwrap_or("not reported")) " · " (label_size(disk.bytes)) " · "
+                (disk.model) " · serial " (disk.serial.as_deref().unwrap_or("not reported")) " · " (Bytes(disk.bytes)) " · "
                 (if disk.media == "spinning" { "hard disk" } else { "flash" }) " · identity " (disk.key)
             }
             (disks::reasons(disk))
@@ -226,7 +226,7 @@ fn claim(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> Stri
     };
     line(format_args!("Model          {}", disk.model));
     line(format_args!("Serial number  {}", disk.serial.as_deref().unwrap_or("not reported by the drive")));
-    line(format_args!("Size           {} ({} bytes)", label_size(disk.bytes), disk.bytes));
+    line(format_args!("Size           {} ({} bytes)", Bytes(disk.bytes), disk.bytes));
     if view.time() == PictureTime::Recorded {
         line(format_args!("A RECORDING of a machine that may never have been: no claim can rest on it."));
     }

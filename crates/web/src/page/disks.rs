@@ -6,9 +6,9 @@ use crate::feed::PictureTime;
 use crate::http::request::encoded;
 use maud::{Markup, PreEscaped, html};
 use scrubjay_chart::small;
+use scrubjay_core::units::Bytes;
 use scrubjay_jobs::control::DiskEntry;
 use scrubjay_jobs::control::wording::{ago, disk_bad, disk_called, disk_now};
-use scrubjay_watch::label_size;
 
 /// The section of a machine with one disk and no array: all that matters at a glance.
 pub fn single(view: &PageView<'_>, disk: &DiskEntry) -> Markup {
@@ -46,7 +46,7 @@ pub fn single(view: &PageView<'_>, disk: &DiskEntry) -> Markup {
                     p.big { (sentence) }
                     p {
                         a.item href={ "/d/" (encoded(&disk.key)) } { (disk_called(disk)) }
-                        " · " (disk.model) " · " (disk.serial.as_deref().unwrap_or(&disk.key)) " · " (label_size(disk.bytes)) " · "
+                        " · " (disk.model) " · " (disk.serial.as_deref().unwrap_or(&disk.key)) " · " (Bytes(disk.bytes)) " · "
                         (badge(view, disk))
                     }
                     (reasons(disk))
