@@ -15,7 +15,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 pub use steps::BUILD;
 pub use steps::PROFILE;
-use steps::{LONG_STEPS, STEPS, TestStep};
+use steps::{LONG_STEPS, Lane, STEPS, TestStep};
 
 /// The exit status by which a step's command reports "this cannot be run here" (as in Automake's test protocol).
 pub const STATUS_NOT_RUN: i32 = 77;
@@ -76,7 +76,8 @@ pub fn run(arguments: &[String]) -> Result<bool> {
     Ok(!rows.iter().any(|row| row.outcome == StepOutcome::Failed))
 }
 
-/// Runs steps one after the other. Those with `is_parallel` form a second sequence, in a thread.
+/// Runs the steps of each lane one after the other, and the lanes beside each other. A lane's step begins when the main lane has come
+/// to its place in the table, or later.
 fn run_all(steps: &[TestStep]) -> Vec<SummaryRow> {
     let rows: Mutex<Vec<(usize, SummaryRow)>> = Mutex::default();
     let run_step = |index: usize, output: &mut Option<String>| {
@@ -89,14 +90,21 @@ fn run_all(steps: &[TestStep]) -> Vec<SummaryRow> {
         rows.lock().unwrap_or_else(PoisonError::into_inner).push((index, row));
     };
     thread::scope(|scope| {
-        let (parallel, queue) = mpsc::channel();
-        scope.spawn(move || queue.iter().for_each(|index| run_step(index, &mut Some(String::new()))));
+        let run_step = &run_step;
+        let lane = || {
+            let (sender, queue) = mpsc::channel();
+            scope.spawn(move || queue.iter().for_each(|index| run_step(index, &mut Some(String::new()))));
+            sender
+        };
+        let (waits, apart) = (lane(), lane());
         for (index, step) in steps.iter().enumerate() {
-            if step.is_parallel {
-                parallel.send(index).expect("it listens until we are done");
-            } else {
-                print!("\n{}", head(steps, index));
-                run_step(index, &mut None);
+            match step.lane {
+                Lane::Waits => waits.send(index).expect("it listens until we are done"),
+                Lane::Apart => apart.send(index).expect("it listens until we are done"),
+                Lane::Main => {
+                    print!("\n{}", head(steps, index));
+                    run_step(index, &mut None);
+                }
             }
         }
     });
@@ -261,11 +269,11 @@ mod tests {
     fn parallel_steps_are_listed_in_order_with_all_their_output() {
         let command = &["sh", "-c", "echo out; echo err >&2; exit 77"];
         let mut output = Some(String::new());
-        let parallel = TestStep { name: "b", command, is_parallel: true, ..STEPS[0] };
+        let parallel = TestStep { name: "b", command, lane: Lane::Waits, ..STEPS[0] };
         let parallel = TestStep { component: None, ..parallel };
         assert!(matches!(outcome(&parallel, true, &mut output), StepOutcome::NotRun(_)));
         assert_eq!(output.as_deref(), Some("out\nerr\n"));
-        let step = |name, command| TestStep { name, command, is_parallel: false, ..parallel };
+        let step = |name, command| TestStep { name, command, lane: Lane::Main, ..parallel };
         let rows = run_all(&[step("a", &["true"]), parallel, step("c", &["false"])]);
         assert_eq!(rows.iter().map(|row| row.name).collect::<String>(), "abc");
         assert_eq!(counts(&rows), "1 passed, 1 failed, 1 skipped");

@@ -1,6 +1,6 @@
 //! The steps of `cargo xtask test`: a table, in the order in which failures show up soonest.
 //!
-//! Steps that mostly wait for disks run in parallel with the others, once their packages and the build are there.
+//! Steps that mostly wait for disks run in lanes beside the others, once their packages and the build are there.
 
 use super::packages::{
     ARRAYS, ARRAYS_ON_FUSE, BENCH_DISK, BTRFS, BTRFS_UNDER_LOAD, CAPTURE, CLIENTS, CONTRIB, FAULTY_DISK, FILE_SYSTEMS,
@@ -25,10 +25,21 @@ pub struct TestStep {
     pub needs_build: bool,
     /// The profile of that program.
     pub profile: &'static str,
-    /// Whether it runs in parallel with the steps that follow, because it mostly waits.
-    pub is_parallel: bool,
+    /// In which sequence it runs.
+    pub lane: Lane,
     /// What runs of it in the daily loop.
     pub smoke: Smoke,
+}
+
+/// A sequence of steps. The lanes run beside each other; each takes its steps in the order of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lane {
+    /// What computes.
+    Main,
+    /// What mostly waits, on this machine.
+    Waits,
+    /// What mostly waits, and has a machine or folders of its own: virtual machines, demonstrations, what documents tell people to type.
+    Apart,
 }
 
 /// What runs of a step in the daily loop (`cargo xtask test smoke`), which must take less than three minutes when
@@ -62,12 +73,15 @@ const PLAIN: TestStep = TestStep {
     packages: &[],
     needs_build: false,
     profile: PROFILE,
-    is_parallel: false,
+    lane: Lane::Main,
     smoke: Smoke::Nothing,
 };
 
 /// The defaults of the lab's steps.
-const LAB: TestStep = TestStep { needs_build: true, is_parallel: true, ..PLAIN };
+const LAB: TestStep = TestStep { needs_build: true, lane: Lane::Waits, ..PLAIN };
+
+/// The defaults of steps with a machine or folders of their own.
+const APART: TestStep = TestStep { lane: Lane::Apart, ..LAB };
 
 /// The defaults of the long steps: some of them measure, so they run an optimized program.
 const LONG: TestStep = TestStep { needs_build: true, profile: "release", ..PLAIN };
@@ -150,7 +164,7 @@ pub const STEPS: &[TestStep] = &[
         name: "lab: md arrays in a virtual machine, checked in steps",
         command: &["tests/lab/guest-md.sh"],
         packages: GUEST_ARRAYS,
-        ..LAB
+        ..APART
     },
     TestStep {
         name: "lab: bad sectors on a block device",
@@ -192,7 +206,7 @@ pub const STEPS: &[TestStep] = &[
         name: "lab: virtio, SCSI, SATA, NVMe and dm-integrity in a virtual machine",
         command: &["tests/lab/guest-scrub.sh"],
         packages: GUEST,
-        ..LAB
+        ..APART
     },
     TestStep {
         name: "the Python package: a wheel of what was built, in a clean environment, tried by pytest",
@@ -200,13 +214,13 @@ pub const STEPS: &[TestStep] = &[
         packages: PYTHON,
         ..LAB
     },
-    TestStep { name: "demo: a volume whose members lie", command: &["built/examples/demo", "volume"], ..LAB },
-    TestStep { name: "demo: a scrub beside its owner", command: &["built/examples/demo", "scrub"], ..LAB },
+    TestStep { name: "demo: a volume whose members lie", command: &["built/examples/demo", "volume"], ..APART },
+    TestStep { name: "demo: a scrub beside its owner", command: &["built/examples/demo", "scrub"], ..APART },
     TestStep {
         name: "what documents, help and Makefile tell people to type, and what they show",
         command: &["cargo", "xtask", "typed"],
         packages: TYPED,
-        ..LAB
+        ..APART
     },
     // After the build, although they are short: what the lab runs must be there early, for most of the lab's time is waiting.
     TestStep {
@@ -246,21 +260,21 @@ pub const STEPS: &[TestStep] = &[
         name: "lab: which file lies at a sector of an array, in a virtual machine",
         command: &["tests/lab/guest-sector.sh"],
         packages: GUEST_FILE_SYSTEMS,
-        is_parallel: false,
+        lane: Lane::Main,
         ..LAB
     },
     TestStep {
         name: "lab: what lies at a sector of ext4, XFS, btrfs and a volume's member",
         command: &["tests/lab/host-sector.sh"],
         packages: HOST_SECTORS,
-        is_parallel: false,
+        lane: Lane::Main,
         ..LAB
     },
     TestStep {
         name: "lab: a volume as a block device in a virtual machine, its server killed under load",
         command: &["tests/lab/guest-ublk.sh"],
         packages: GUEST_VOLUME,
-        is_parallel: false,
+        lane: Lane::Main,
         ..LAB
     },
     TestStep {
