@@ -15,6 +15,10 @@ private=(/var/lib/scrubjay /run/scrubjay /etc/scrubjay)
 for folder in "${private[@]}"; do
   mkdir -p "$folder" && mount -t tmpfs -o mode=755 typed "$folder"
 done
+# What scripts beside this one have mounted is theirs alone: a copy in this namespace would keep it mounted.
+while read -r _ _ _ _ at _; do
+  case $at in "${TMPDIR:-/tmp}"/*) umount -l "$at" ;; esac
+done </proc/self/mountinfo
 arrange() { :; }
 clear() { :; }
 loops=() beside=''

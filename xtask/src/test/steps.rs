@@ -255,13 +255,12 @@ pub const STEPS: &[TestStep] = &[
         smoke: Smoke::Only(&["cargo", "test", "--profile=smoke", "--workspace", "--lib", "--bins", "--no-fail-fast"]),
         ..PLAIN
     },
-    // These three compute all the time: in parallel with other steps they would slow those down.
+    // These virtual machines compute all the time, on one processor: they begin when nothing compiles any more.
     TestStep {
         name: "lab: which file lies at a sector of an array, in a virtual machine",
         command: &["tests/lab/guest-sector.sh"],
         packages: GUEST_FILE_SYSTEMS,
-        lane: Lane::Main,
-        ..LAB
+        ..APART
     },
     TestStep {
         name: "lab: what lies at a sector of ext4, XFS, btrfs and a volume's member",
@@ -274,8 +273,7 @@ pub const STEPS: &[TestStep] = &[
         name: "lab: a volume as a block device in a virtual machine, its server killed under load",
         command: &["tests/lab/guest-ublk.sh"],
         packages: GUEST_VOLUME,
-        lane: Lane::Main,
-        ..LAB
+        ..APART
     },
     TestStep {
         name: "strangers' clients: the NBD server",
