@@ -28,7 +28,7 @@ fn facts(name: &str) -> SmartFacts {
 }
 
 fn obstacle(name: &str) -> SmartObstacle {
-    answer(name).outcome.expect_err(name)
+    answer(name).obstacle().cloned().expect(name)
 }
 
 #[test]

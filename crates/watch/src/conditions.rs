@@ -43,6 +43,8 @@ impl ConditionOutline {
     fn of(disk: &DiskState, signs: &[HealthSign]) -> Option<ConditionOutline> {
         let (urgency, word) = match signs.iter().map(HealthSign::state).max()? {
             HealthState::Replace => (Urgency::Replace, "REPLACE"),
+            HealthState::Hot => (Urgency::Replace, "HOT"),
+            HealthState::Worn => (Urgency::Notice, "WORN"),
             _ => (Urgency::Notice, "WATCH"),
         };
         let mut amounts: Vec<(String, u64)> = signs.iter().flat_map(HealthSign::amounts).collect();
@@ -174,11 +176,13 @@ impl Watch {
             if !disk.is_missing(now) || self.is_planted(WatchBug::MissingUnreported) {
                 conditions.unjudged.insert(key_of(IncidentKind::Missing));
             } else {
-                let headline = format!("REPLACE {}: it is missing", disk.label());
+                let headline = format!("MISSING {}: look at its cable and power first", disk.label());
                 let mut lines = vec![self.disk_line(disk)];
                 let since = self.missing_since(&key_of(IncidentKind::Missing), disk.live.since);
                 lines.push(format!("Missing   since {}", show_date(&*self.calendar, since)));
-                lines.push("Do        look at its cable and power; if it is dead, replace it".to_owned());
+                lines.push("Do        1. look at its cable, its power and its port".to_owned());
+                lines.push("          2. try another port".to_owned());
+                lines.push("          3. only if it stays away: replace it".to_owned());
                 lines.push(format!(
                     "Quiet     once it is taken out: sudo scrubjay forget {}",
                     typed(&disk.row.facts.key.0)
@@ -309,12 +313,55 @@ impl Watch {
             None => "Drive     says nothing of itself".to_owned(),
         });
         lines.extend(disk.live.name.iter().flat_map(|name| self.member_array_lines(name)));
-        lines.push(match urgency {
-            Urgency::Notice => "Do        nothing yet; you get a message if it becomes worse".to_owned(),
-            _ => "Do        1. have a backup  2. order a disk as large  3. swap it".to_owned(),
+        lines.extend(match signs.iter().map(HealthSign::state).max() {
+            Some(HealthState::Replace) => self.steps_to_replace(disk),
+            Some(HealthState::Hot) => vec![
+                "Do        look at its fan, its airflow and its neighbours: heat is a fault of its place".to_owned(),
+                "          It is not read until it has cooled down.".to_owned(),
+            ],
+            Some(HealthState::Worn) => {
+                vec!["Do        have a backup, and plan to replace it, without haste: it may last".to_owned()]
+            }
+            _ => vec!["Do        nothing yet; you get a message if it becomes worse".to_owned()],
         });
         lines.push(format!("Quiet     until it grows: sudo scrubjay accept {}", typed(&disk.row.facts.key.0)));
         Condition { urgency, amounts, headline, lines, controller: None }
+    }
+
+    /// How to replace a disk: this one, in this bay, in these arrays.
+    fn steps_to_replace(&self, disk: &DiskState) -> Vec<String> {
+        let facts = &disk.row.facts;
+        let size = Bytes(facts.sectors.saturating_mul(SECTOR_BYTES));
+        let bay = facts.bay.as_ref().map_or(String::new(), |bay| format!(" (bay {bay})"));
+        let mut steps = vec![
+            "have a backup of what it holds".to_owned(),
+            format!("order a disk of {size} or larger"),
+            format!("find it: sudo scrubjay locate {}{bay}", typed(facts.serial_shown())),
+        ];
+        let name = disk.live.name.as_deref().unwrap_or("OLD");
+        let arrays = self.present_arrays().filter(|array| array.has_member(name));
+        steps.extend(arrays.map(|array| match array.kind() {
+            ArrayKind::Md => format!(
+                "sudo mdadm /dev/{0} --add /dev/NEW; sudo mdadm /dev/{0} --replace /dev/{name} --with /dev/NEW",
+                array.name
+            ),
+            ArrayKind::Btrfs => {
+                format!("sudo btrfs replace start -B -r /dev/{name} /dev/NEW MOUNTPOINT (of {})", array.name)
+            }
+            ArrayKind::Volume => {
+                let place =
+                    array.members.iter().position(|member| member.disk.as_deref() == Some(name)).unwrap_or_default();
+                format!("sudo scrubjay volume fail {place}; sudo scrubjay volume replace {place} /dev/NEW")
+            }
+        }));
+        if steps.len() == 3 {
+            steps.push("swap it, and restore what it held".to_owned());
+        }
+        let numbered = steps.iter().zip(1..).map(|(step, number)| match number {
+            1 => format!("Do        1. {step}"),
+            _ => format!("          {number}. {step}"),
+        });
+        numbered.collect()
     }
 
     /// One line for each array that a disk is a member of.
@@ -357,7 +404,7 @@ impl Watch {
             }
             i64::MIN..0 => format!("DATA AT RISK array {}: too many disks are missing", array.name),
             0 => format!("DATA AT RISK array {}: degraded, the next failure loses data", array.name),
-            _ => format!("REPLACE in array {}: degraded, redundancy {left} of {} left", array.name, array.redundancy),
+            _ => format!("DEGRADED array {}: redundancy {left} of {} left", array.name, array.redundancy),
         };
         let members = array.members.len();
         let lines = vec![

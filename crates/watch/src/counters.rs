@@ -1,95 +1,23 @@
 //! The meaningful SMART counters of a drive, decoded, and their growth.
 
+use crate::attributes::{self, AttributeMeaning};
 use crate::calendar::{DAY, days, elapsed};
+pub use crate::counter_kind::CounterKind;
 use crate::facts::SmartFacts;
 use scrubjay_core::units::UnixSeconds;
 use std::collections::BTreeMap;
-
-/// The counters. The first five kinds predict failures (Backblaze, "What SMART Stats Tell Us About Hard Drives", 2016:
-/// 5, 187, 197, 198; NVMe and SCSI have one each with the same meaning); the last two concern cables and patience.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum CounterKind {
-    /// ATA 5: sectors that were remapped. SCSI: the grown defect list.
-    Reallocated,
-    /// ATA 187: reads that the drive could not answer. SCSI: uncorrected errors.
-    Reported,
-    /// ATA 197: sectors that wait to be remapped.
-    Pending,
-    /// ATA 198: sectors that the drive's own test could not read.
-    Uncorrectable,
-    /// NVMe: unrecovered data errors.
-    MediaErrors,
-    /// ATA 188: commands that took too long.
-    TimedOut,
-    /// ATA 199: transfers that the cable spoilt. Never reset.
-    CableErrors,
-}
-
-impl CounterKind {
-    /// The name for people.
-    pub fn words(self) -> &'static str {
-        match self {
-            CounterKind::Reallocated => "remapped sectors (5)",
-            CounterKind::Reported => "reported uncorrectable errors (187)",
-            CounterKind::Pending => "pending sectors (197)",
-            CounterKind::Uncorrectable => "uncorrectable sectors (198)",
-            CounterKind::MediaErrors => "media errors",
-            CounterKind::TimedOut => "command time-outs (188)",
-            CounterKind::CableErrors => "transfer errors (199)",
-        }
-    }
-
-    /// The stable name that rows use.
-    pub fn key(self) -> &'static str {
-        match self {
-            CounterKind::Reallocated => "reallocated",
-            CounterKind::Reported => "reported",
-            CounterKind::Pending => "pending",
-            CounterKind::Uncorrectable => "uncorrectable",
-            CounterKind::MediaErrors => "media errors",
-            CounterKind::TimedOut => "timed out",
-            CounterKind::CableErrors => "cable errors",
-        }
-    }
-
-    /// Is it a counter of the medium?
-    pub fn is_of_medium(self) -> bool {
-        !matches!(self, CounterKind::TimedOut | CounterKind::CableErrors)
-    }
-
-    /// Does it only rise during the drive's life? The others fall when a sector is overwritten.
-    pub fn only_rises(self) -> bool {
-        !matches!(self, CounterKind::Pending | CounterKind::Uncorrectable)
-    }
-
-    /// From this value on, one such counter predicts as much as two (study of Backblaze's data of 2026-Q1, 351,000
-    /// drives). NVMe has no such figure.
-    pub fn high_limit(self) -> Option<u64> {
-        match self {
-            CounterKind::Reallocated => Some(102),
-            CounterKind::Reported => Some(40),
-            CounterKind::Pending => Some(16),
-            CounterKind::Uncorrectable => Some(8),
-            _ => None,
-        }
-    }
-}
 
 /// Decodes the counters of one reading. Of packed values only the meaningful part counts: Seagate packs three 16-bit
 /// counters into 188, the lowest of which has all time-outs (an Exos X16's 0x000C_000C_000C is 12, not 51,540,393,996).
 pub fn decode(facts: &SmartFacts) -> BTreeMap<CounterKind, u64> {
     let mut counters = BTreeMap::new();
     for attribute in &facts.attributes {
-        let (kind, value) = match attribute.id {
-            5 => (CounterKind::Reallocated, attribute.raw & 0xffff_ffff),
-            187 => (CounterKind::Reported, attribute.raw & 0xffff),
-            188 => (CounterKind::TimedOut, attribute.raw & 0xffff),
-            197 => (CounterKind::Pending, attribute.raw & 0xffff_ffff),
-            198 => (CounterKind::Uncorrectable, attribute.raw & 0xffff_ffff),
-            199 => (CounterKind::CableErrors, attribute.raw & 0xffff_ffff),
-            _ => continue,
+        let Some(AttributeMeaning::Counter(kind)) = attributes::meaning(&attribute.name) else { continue };
+        let value = match kind {
+            CounterKind::Reported | CounterKind::TimedOut => attribute.raw & 0xffff,
+            _ => attribute.raw & 0xffff_ffff,
         };
-        counters.insert(kind, value);
+        counters.entry(kind).and_modify(|known: &mut u64| *known = value.max(*known)).or_insert(value);
     }
     if let Some(nvme) = facts.nvme {
         counters.insert(CounterKind::MediaErrors, nvme.media_errors);
@@ -99,6 +27,11 @@ pub fn decode(facts: &SmartFacts) -> BTreeMap<CounterKind, u64> {
         counters.extend(scsi.uncorrected.map(|value| (CounterKind::Reported, value)));
     }
     counters
+}
+
+/// Is there a counter or a log by which a drive without signs is shown to be well? That the drive passes its own test is none.
+pub fn has_evidence(facts: &SmartFacts) -> bool {
+    facts.nvme.is_some() || decode(facts).into_keys().any(CounterKind::is_of_medium)
 }
 
 /// The temperature in degrees Celsius. In attribute 194 (and 190) the low byte is the present temperature, signed;
@@ -113,6 +46,9 @@ pub fn celsius(facts: &SmartFacts) -> Option<i32> {
 /// For how many seconds growth counts. The chance of more errors is 1 % ten weeks after the last (Schroeder, Damouras &
 /// Gill, FAST'10, section 4).
 pub const GROWTH_MEMORY: u64 = 70 * DAY;
+/// For how many seconds a counter that may fall must have been 0 until its growth is over: the sectors were rewritten, and a week
+/// of readings found no others (a judgement).
+const ZERO_MEMORY: u64 = 7 * DAY;
 
 /// The history of one counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,35 +63,65 @@ pub struct CounterHistory {
     pub grew: UnixSeconds,
     /// Was the latest reading lower than `value`, for a counter that only rises? A second lower reading is accepted.
     pub is_doubted: bool,
+    /// The highest value since the counter was last 0 for [`ZERO_MEMORY`]; only what is above it is growth.
+    pub peak: u64,
+    /// Since when it has been 0, if it may fall; 0: it is not.
+    pub zero_since: UnixSeconds,
 }
 
 impl CounterHistory {
     /// The first reading, of any value: its growth was not seen.
     pub fn new(value: u64) -> CounterHistory {
-        CounterHistory { value, growth: 0, since: UnixSeconds(0), grew: UnixSeconds(0), is_doubted: false }
+        let never = UnixSeconds(0);
+        CounterHistory {
+            value,
+            growth: 0,
+            since: never,
+            grew: never,
+            is_doubted: false,
+            peak: value,
+            zero_since: never,
+        }
     }
 
-    /// Another reading. A fall (a pending sector was overwritten; a drive was reset) is no growth; growth is counted
-    /// from the last reading. A single lower reading of a counter that only rises is taken for a slip of the drive:
-    /// some show 0 once, and then continue where they were.
+    /// Another reading. A fall (a pending sector was overwritten; a drive was reset) is no growth. Of a counter that may fall
+    /// only a new maximum is growth, so that one that flips between two values grows once; of one that only rises what is above
+    /// the last reading. A single lower reading of the latter is taken for a slip of the drive: some show 0 once, and then
+    /// continue where they were.
     pub fn read(&mut self, now: UnixSeconds, value: u64, only_rises: bool) {
         if value < self.value && only_rises && !std::mem::replace(&mut self.is_doubted, true) {
             return;
         }
         self.is_doubted = false;
-        if value > self.value {
+        if self.is_forgotten(now) {
+            (self.growth, self.peak) = (0, 0);
+        }
+        let base = if only_rises { self.value } else { self.value.max(self.peak) };
+        if value > base {
             if self.growth_at(now) == 0 {
                 (self.growth, self.since) = (0, now);
             }
-            self.growth = self.growth.saturating_add(value - self.value);
+            self.growth = self.growth.saturating_add(value - base);
             self.grew = now;
         }
+        self.peak = if only_rises { value } else { self.peak.max(value) };
+        self.zero_since = match value {
+            0 if !only_rises && self.zero_since.0 > 0 => self.zero_since,
+            0 if !only_rises => now,
+            _ => UnixSeconds(0),
+        };
         self.value = value;
+    }
+
+    /// Has it been 0 for long enough?
+    fn is_forgotten(&self, now: UnixSeconds) -> bool {
+        self.zero_since.0 > 0 && elapsed(now, self.zero_since) >= ZERO_MEMORY
     }
 
     /// Growth that still counts.
     pub fn growth_at(&self, now: UnixSeconds) -> u64 {
-        if self.grew.0 > 0 && elapsed(now, self.grew) < GROWTH_MEMORY { self.growth } else { 0 }
+        let is_recent = self.grew.0 > 0 && elapsed(now, self.grew) < GROWTH_MEMORY;
+        if is_recent && !self.is_forgotten(now) { self.growth } else { 0 }
     }
 
     /// Whole days since growth began, at least 1.
@@ -170,7 +136,7 @@ mod tests {
     use crate::facts::{AtaAttribute, NvmeLog, ScsiLog};
 
     fn ata(attributes: &[(u8, u64)]) -> SmartFacts {
-        let attributes = attributes.iter().map(|&(id, raw)| AtaAttribute { id, raw }).collect();
+        let attributes = attributes.iter().map(|&(id, raw)| AtaAttribute::usual(id, raw)).collect();
         SmartFacts { attributes, ..SmartFacts::default() }
     }
 
@@ -204,12 +170,27 @@ mod tests {
         assert_eq!(history.growth_at(at(100)), 0, "a lifetime's value is no growth");
         history.read(at(101), 89, false);
         history.read(at(110), 80, false);
-        history.read(at(120), 83, false);
+        history.read(at(120), 92, false);
         assert_eq!((history.growth_at(at(120)), history.growth_days(at(120))), (5, 19));
         assert_eq!(history.growth_at(at(189)), 5);
         assert_eq!(history.growth_at(at(190)), 0, "ten weeks without more");
-        history.read(at(200), 84, false);
+        history.read(at(200), 93, false);
         assert_eq!(history.growth_at(at(200)), 1, "it begins anew");
+    }
+
+    #[test]
+    fn a_counter_that_flips_grows_once_and_is_forgotten_after_a_week_at_zero() {
+        let hour = |hour: u64| UnixSeconds(100 * DAY + hour * 3600);
+        let mut history = CounterHistory::new(0);
+        for flip in 0..34 {
+            history.read(hour(7 * flip), flip % 2, false);
+        }
+        assert_eq!((history.value, history.growth_at(hour(240))), (1, 1), "once, in ten days");
+        history.read(hour(250), 0, false);
+        assert_eq!((history.growth_at(hour(250)), history.growth_at(hour(250 + 167))), (1, 1));
+        assert_eq!(history.growth_at(hour(250 + 168)), 0, "a week at zero");
+        history.read(hour(430), 1, false);
+        assert_eq!(history.growth_at(hour(430)), 1, "then it is news again");
     }
 
     #[test]

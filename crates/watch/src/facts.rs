@@ -1,5 +1,6 @@
 //! Facts about disks and arrays, from the pump: values as the kernel and the drives give them.
 
+use crate::attributes::{self, AttributeMeaning};
 use scrubjay_core::layout::Layout;
 use scrubjay_core::units::{SectorRange, UnixSeconds};
 use std::fmt;
@@ -81,7 +82,21 @@ pub struct DiskFacts {
     pub sectors: u64,
 }
 
+/// How virtual disks are called by those who make them.
+const VIRTUAL_MODELS: [&str; 8] =
+    ["QEMU", "VMware", "Virtual disk", "Virtual Disk", "VBOX", "Virtual HD", "XENSRC", "Msft Virtual"];
+
+/// Is a disk with this model made by a virtual machine's host?
+pub fn is_virtual_model(model: &str) -> bool {
+    VIRTUAL_MODELS.iter().any(|known| model.contains(known))
+}
+
 impl DiskFacts {
+    /// Is it a disk of a virtual machine? What it is made of, only the host can tell.
+    pub fn is_virtual(&self) -> bool {
+        self.name.starts_with("vd") || self.name.starts_with("xvd") || is_virtual_model(&self.model)
+    }
+
     /// What people find it by: the serial number on its label, else its identity.
     pub fn serial_shown(&self) -> &str {
         self.serial.as_deref().map(str::trim).filter(|serial| !serial.is_empty()).unwrap_or(&self.key.0)
@@ -197,12 +212,23 @@ impl ArrayFacts {
 }
 
 /// One line of an ATA drive's attribute table, unprocessed: the raw value may be packed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AtaAttribute {
     /// Its number, such as 5 or 197.
     pub id: u8,
+    /// smartctl's name of it, which says what it means on this drive.
+    pub name: String,
+    /// The normalized value, 1 to 253, as far as it is known.
+    pub value: Option<u8>,
     /// The raw value, 48 bits.
     pub raw: u64,
+}
+
+impl AtaAttribute {
+    /// One with the meaning that its number has on most drives.
+    pub fn usual(id: u8, raw: u64) -> AtaAttribute {
+        AtaAttribute { id, name: attributes::usual_name(id).to_owned(), value: None, raw }
+    }
 }
 
 /// An NVMe drive's health log.
@@ -229,10 +255,54 @@ pub struct ScsiLog {
     pub uncorrected: Option<u64>,
 }
 
+/// A drive's spare blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpareBlocks {
+    /// How many are left, percent.
+    pub left: u8,
+    /// The percentage below which they are too few.
+    pub threshold: u8,
+}
+
+/// What a SCSI drive warns of, or foretells: its additional sense code and the qualifier (SPC-5, annex F).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScsiSense {
+    /// 0x0B: a warning; 0x5D: a failure is foretold.
+    pub asc: u8,
+    /// What of.
+    pub ascq: u8,
+}
+
+impl ScsiSense {
+    /// Is a failure foretold? (0xFF is a test of the foretelling.)
+    pub fn is_failure(self) -> bool {
+        self.asc == 0x5d && self.ascq != 0xff
+    }
+
+    /// Does it warn of its temperature: the specified one, the highest critical, or the highest operating one?
+    pub fn is_heat(self) -> bool {
+        self.asc == 0x0b && matches!(self.ascq, 0x01 | 0x0a | 0x0c)
+    }
+
+    /// What else it warns of; `None`: of nothing else that concerns its medium, its cache or its place.
+    pub fn warning(self) -> Option<&'static str> {
+        let words = match (self.asc, self.ascq) {
+            (0x0b, 0x02) => "its enclosure is degraded",
+            (0x0b, 0x03) => "its background self-test failed",
+            (0x0b, 0x04 | 0x05) => "its background scan found a medium error",
+            (0x0b, 0x06) => "its cache is volatile now",
+            (0x0b, 0x07) => "the power of its cache is degraded",
+            (0x0b, 0x08) => "a loss of power is expected",
+            _ => return None,
+        };
+        Some(words)
+    }
+}
+
 /// SMART data as they were read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SmartFacts {
-    /// The drive's own verdict, if it gives one: false is "failing".
+    /// The drive's own verdict by what it means, if it gives one: false is "failing". Heat is no failure.
     pub passed: Option<bool>,
     /// An ATA drive's attribute table.
     pub attributes: Vec<AtaAttribute>,
@@ -240,19 +310,38 @@ pub struct SmartFacts {
     pub nvme: Option<NvmeLog>,
     /// A SCSI drive's logs.
     pub scsi: Option<ScsiLog>,
+    /// What a SCSI drive warns of.
+    pub sense: Option<ScsiSense>,
+    /// Endurance used, percent, where the drive or smartctl says it outside of the NVMe log; may exceed 100.
+    pub used: Option<u8>,
+    /// Spare blocks, where they are given outside of the NVMe log.
+    pub spare: Option<SpareBlocks>,
     /// Degrees Celsius, if the drive reports it outside of its table.
     pub celsius: Option<i32>,
+    /// The temperature that the drive gives as its own highest, in degrees Celsius.
+    pub celsius_max: Option<i32>,
     /// Did its last self-test fail?
     pub is_self_test_failed: bool,
+    /// The first sector that the failed self-test could not read.
+    pub self_test_lba: Option<u64>,
     /// Is a long self-test running?
     pub is_self_testing: bool,
 }
 
 impl SmartFacts {
-    /// Do the data say anything about the drive's health? Its temperature alone does not.
-    pub fn has_health_data(&self) -> bool {
-        let has_log = self.nvme.is_some() || self.scsi.is_some();
-        self.passed.is_some() || !self.attributes.is_empty() || has_log || self.is_self_test_failed
+    /// Endurance used, percent, by whatever says it.
+    pub fn endurance_used(&self) -> Option<u8> {
+        let left = |attribute: &AtaAttribute| match attributes::meaning(&attribute.name) {
+            Some(AttributeMeaning::LifeLeft) => attribute.value.filter(|value| *value <= 100),
+            _ => None,
+        };
+        let of_table = || self.attributes.iter().filter_map(left).min().map(|left| 100 - left);
+        self.nvme.map(|log| log.used).or(self.used).or_else(of_table)
+    }
+
+    /// Spare blocks, by whatever says them.
+    pub fn spare_blocks(&self) -> Option<SpareBlocks> {
+        self.nvme.map(|log| SpareBlocks { left: log.spare, threshold: log.spare_threshold }).or(self.spare)
     }
 }
 
@@ -263,6 +352,8 @@ pub enum SmartRefusal {
     NoPermission,
     /// The drive, or the bridge before it, has none.
     NotSupported,
+    /// There are data, but none by which it could be judged.
+    NoCounters,
     /// There is no program to read them with, or it is too old.
     NoProgram,
     /// The drive did not answer in time, or its answer made no sense.
@@ -275,6 +366,7 @@ impl SmartRefusal {
         match self {
             SmartRefusal::NoPermission => "SMART may not be read: no permission (run as root)",
             SmartRefusal::NotSupported => "no SMART: the drive or its USB bridge has none",
+            SmartRefusal::NoCounters => "its SMART data have no counter that foretells failures",
             SmartRefusal::NoProgram => "SMART cannot be read: install smartctl 7.0 or later",
             SmartRefusal::NoAnswer => "SMART was not answered",
         }

@@ -1,20 +1,27 @@
-//! How a disk is: one of six words, with its reasons, and how much each reason is worth.
+//! How a disk is: one of nine words, with its reasons, and how much each reason is worth.
 
 use crate::counters::{CounterHistory, CounterKind};
+use crate::facts::{MediaKind, ScsiSense};
 use scrubjay_core::units::UnixSeconds;
 use std::collections::BTreeMap;
 
-/// The six words. Only the first is green.
+/// The nine words, the gravest last. Only the first is green.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HealthState {
     /// The drive answers, and nothing speaks against it.
     Ok,
     /// It sleeps: what is known of it is old.
     Asleep,
+    /// It is a disk of a virtual machine: only the host knows what it is made of.
+    Virtual,
     /// Nothing is known of it.
     Unknown,
     /// Something is not as it should be, and may stay so for years.
     Watch,
+    /// It is flash that was written as much as its maker promised: it may last, but nobody promises that.
+    Worn,
+    /// It is too hot: its place, not the disk, is to be looked at.
+    Hot,
     /// It is absent.
     Missing,
     /// It should be replaced.
@@ -22,12 +29,15 @@ pub enum HealthState {
 }
 
 impl HealthState {
-    /// All six.
-    pub const ALL: [HealthState; 6] = [
+    /// All nine.
+    pub const ALL: [HealthState; 9] = [
         HealthState::Ok,
         HealthState::Asleep,
+        HealthState::Virtual,
         HealthState::Unknown,
         HealthState::Watch,
+        HealthState::Worn,
+        HealthState::Hot,
         HealthState::Missing,
         HealthState::Replace,
     ];
@@ -37,8 +47,11 @@ impl HealthState {
         match self {
             HealthState::Ok => "ok",
             HealthState::Asleep => "asleep",
+            HealthState::Virtual => "virtual",
             HealthState::Unknown => "unknown",
             HealthState::Watch => "watch",
+            HealthState::Worn => "worn",
+            HealthState::Hot => "hot",
             HealthState::Missing => "missing",
             HealthState::Replace => "replace",
         }
@@ -69,6 +82,15 @@ pub const NO_SIGN: BaseRate = BaseRate {
     words: "0.006 % of drives without a sign fail within a week; but a quarter of those that fail gave none",
     source: BACKBLAZE,
 };
+const FAST16: &str = "Schroeder, Lagisetty & Merchant, FAST'16, flash drives of ten models over six years";
+/// Flash that lost a read.
+const FLASH_LOST_READ: BaseRate =
+    BaseRate { words: "of flash drives that lost a read 30 % lose another one in the next month", source: FAST16 };
+/// Flash that remapped blocks.
+const FLASH_REMAPPED: BaseRate = BaseRate {
+    words: "30 to 80 % of flash drives remap a block in their first four years; a few are usual, hundreds are not",
+    source: FAST16,
+};
 /// A growing counter, or unreadable sectors found by scrubbing.
 const MORE_ERRORS: BaseRate = BaseRate {
     words: "of drives with an unreadable sector 55 to 62 % have another within a month",
@@ -92,6 +114,8 @@ pub enum HealthSign {
         growth: u64,
         /// The days in which it grew.
         days: u64,
+        /// Of a hard disk, or of flash.
+        media: MediaKind,
     },
     /// A counter of the medium is above zero, but does not grow.
     Level {
@@ -101,7 +125,13 @@ pub enum HealthSign {
         value: u64,
         /// Is it high, or not the only one above zero?
         is_grave: bool,
+        /// Of a hard disk, or of flash.
+        media: MediaKind,
     },
+    /// It is hotter than it may be: degrees Celsius.
+    Hot(i32),
+    /// A SCSI drive warns of something other than its temperature.
+    DriveWarns(ScsiSense),
     /// An NVMe drive raised bits of its critical warning (other than temperature).
     NvmeWarning(u8),
     /// An NVMe drive has too few spare blocks; the percentage that is left.
@@ -109,7 +139,10 @@ pub enum HealthSign {
     /// The used part of a flash drive's endurance, percent.
     Worn(u8),
     /// The drive's own test failed.
-    SelfTestFailed,
+    SelfTestFailed {
+        /// The first sector that it could not read, if it names one.
+        lba: Option<u64>,
+    },
     /// The drive answers commands, but no reads; this many sessions in sequence ended so.
     NoReads(u32),
     /// Reads are answered up to a place, and none behind it.
@@ -143,14 +176,20 @@ impl HealthSign {
     /// The state that this sign alone means for the disk.
     pub fn state(&self) -> HealthState {
         match self {
+            // Sectors that waited to be remapped, and were rewritten: reads were lost, but none is lost now.
+            HealthSign::Growth { value: 0, .. } => HealthState::Watch,
+            HealthSign::Growth { kind: CounterKind::Reallocated, media: MediaKind::Flash, .. } => HealthState::Watch,
             HealthSign::DriveSaysFailing
             | HealthSign::UnreadableSectors(_)
             | HealthSign::Growth { .. }
             | HealthSign::NvmeWarning(_)
             | HealthSign::SpareLow(_)
+            | HealthSign::SelfTestFailed { .. }
             | HealthSign::NoReads(_)
             | HealthSign::NoVerdict { is_large_part: true, .. }
             | HealthSign::Level { is_grave: true, .. } => HealthState::Replace,
+            HealthSign::Hot(_) => HealthState::Hot,
+            HealthSign::Worn(_) => HealthState::Worn,
             _ => HealthState::Watch,
         }
     }
@@ -161,15 +200,27 @@ impl HealthSign {
             HealthSign::DriveSaysFailing => "the drive itself says that it is failing".into(),
             HealthSign::UnreadableSectors(1) => "1 unreadable sector".into(),
             HealthSign::UnreadableSectors(count) => format!("{count} unreadable sectors"),
-            HealthSign::Growth { kind, value, growth, days } => {
+            HealthSign::Growth { kind, value, growth, days, .. } => {
                 let unit = if *days == 1 { "day" } else { "days" };
-                format!("{} {value}, +{growth} in {days} {unit}", kind.words())
+                match value {
+                    0 => format!("{} {growth} within {days} {unit}, and none now: rewritten", kind.words()),
+                    _ => format!("{} {value}, +{growth} in {days} {unit}", kind.words()),
+                }
             }
             HealthSign::Level { kind, value, .. } => format!("{} {value}", kind.words()),
-            HealthSign::NvmeWarning(bits) => format!("critical warning {bits:#04x}"),
+            HealthSign::Hot(celsius) => format!("{celsius} °C, too hot"),
+            HealthSign::DriveWarns(sense) => {
+                format!("the drive warns: {}", sense.warning().unwrap_or("of what is not known"))
+            }
+            HealthSign::NvmeWarning(bits) => {
+                let raised = NVME_WARNINGS.iter().enumerate().filter(|(bit, _)| bits & (1 << bit) != 0);
+                let words: Vec<&str> = raised.map(|(_, words)| *words).collect();
+                format!("the drive warns: {}", words.join(", "))
+            }
             HealthSign::SpareLow(spare) => format!("only {spare} % of the spare blocks left"),
             HealthSign::Worn(used) => format!("{used} % of its endurance used"),
-            HealthSign::SelfTestFailed => "its own self-test failed".into(),
+            HealthSign::SelfTestFailed { lba: None } => "its own self-test failed".into(),
+            HealthSign::SelfTestFailed { lba: Some(lba) } => format!("its own self-test could not read sector {lba}"),
             HealthSign::NoReads(sessions) => format!("it answers, but no reads ({sessions} attempts)"),
             HealthSign::ReadsEnd { sessions, percent } => {
                 format!("its reads end after {percent} % of the disk ({sessions} attempts)")
@@ -186,10 +237,16 @@ impl HealthSign {
     /// The base rate of failures, if one was counted.
     pub fn base_rate(&self) -> Option<BaseRate> {
         match self {
-            HealthSign::Level { kind: CounterKind::MediaErrors, .. } => None, // Backblaze counted SATA disks
+            HealthSign::Growth { kind, media: MediaKind::Flash, .. }
+            | HealthSign::Level { kind, media: MediaKind::Flash, .. } => Some(match kind {
+                CounterKind::Reallocated => FLASH_REMAPPED,
+                _ => FLASH_LOST_READ,
+            }),
             HealthSign::Level { is_grave: false, .. } => Some(ONE_SIGN),
             HealthSign::Level { is_grave: true, .. } => Some(TWO_SIGNS),
-            HealthSign::UnreadableSectors(_) | HealthSign::Growth { .. } => Some(MORE_ERRORS),
+            HealthSign::UnreadableSectors(_)
+            | HealthSign::Growth { .. }
+            | HealthSign::SelfTestFailed { lba: Some(_) } => Some(MORE_ERRORS),
             _ => None,
         }
     }
@@ -202,13 +259,17 @@ impl HealthSign {
             // A counter has one name, whether it grows or not.
             HealthSign::Growth { kind, value, .. } | HealthSign::Level { kind, value, .. } => (kind.key(), value),
             HealthSign::Cable { kind, growth } => (kind.key(), growth),
+            HealthSign::Hot(_) => ("hot", 1),
+            HealthSign::DriveWarns(sense) => {
+                return vec![(format!("drive warns {:02x}{:02x}", sense.asc, sense.ascq), 1)];
+            }
             HealthSign::NvmeWarning(bits) => {
                 let raised = (0..8).filter(|bit| bits & (1 << bit) != 0);
                 return raised.map(|bit| (format!("warning bit {bit}"), 1)).collect();
             }
             HealthSign::SpareLow(spare) => ("spare", 1 + u64::from(100_u8.saturating_sub(spare))),
             HealthSign::Worn(used) => ("worn", u64::from(used)),
-            HealthSign::SelfTestFailed => ("self-test", 1),
+            HealthSign::SelfTestFailed { .. } => ("self-test", 1),
             HealthSign::NoReads(_) | HealthSign::ReadsEnd { .. } => ("no reads", 1),
             HealthSign::NoVerdict { sectors, .. } => ("no verdict", sectors),
             HealthSign::Retries(count) => ("retries", count),
@@ -231,16 +292,12 @@ pub struct DriveReport {
     pub used: u8,
     /// Did its last self-test fail?
     pub is_self_test_failed: bool,
-}
-
-impl DriveReport {
-    /// This report, with the verdict and the NVMe log of an earlier one where this one has none: a log that was not read is no good
-    /// news. (Of self-tests the latest report counts.) `has_nvme`: an NVMe drive's log was read this time.
-    pub(crate) fn after(self, earlier: &DriveReport, has_nvme: bool) -> DriveReport {
-        let log = if has_nvme { &self } else { earlier };
-        let (nvme_warning, spare_low, used) = (log.nvme_warning, log.spare_low, log.used);
-        DriveReport { passed: self.passed.or(earlier.passed), nvme_warning, spare_low, used, ..self }
-    }
+    /// The first sector that the failed self-test could not read.
+    pub self_test_lba: Option<u64>,
+    /// What a SCSI drive warns of, or foretells.
+    pub sense: Option<ScsiSense>,
+    /// Its temperature in degrees Celsius, if it is too hot.
+    pub hot: Option<i32>,
 }
 
 /// Evidence from scrubbing.
@@ -263,7 +320,21 @@ pub struct OwnEvidence {
 }
 
 /// NVMe's warning bit for temperature, which is no reason to replace a disk.
-const NVME_TEMPERATURE: u8 = 0x02;
+pub(crate) const NVME_TEMPERATURE: u8 = 0x02;
+/// What the bits of NVMe's critical warning mean, from bit 0 on (NVMe base specification 2.0, figure 207).
+const NVME_WARNINGS: [&str; 8] = [
+    "its spare blocks are used up",
+    "its temperature",
+    "its reliability is degraded",
+    "it can only be read now",
+    "its volatile memory has no backup",
+    "its persistent memory can only be read now",
+    "something unknown (bit 6)",
+    "something unknown (bit 7)",
+];
+/// Remapped blocks of flash from which on they are a sign: a few are usual, "hundreds" go with a failed chip (Schroeder,
+/// Lagisetty & Merchant, FAST'16, section 5.3).
+const FLASH_REMAPPED_MANY: u64 = 100;
 /// Used endurance in percent from which on it is a sign (smartctl's users are warned at 90; the drive's promise ends at 100).
 const WORN_PERCENT: u8 = 90;
 /// Failed sessions in sequence from which on they are a sign: a single one may be a cable that was touched.
@@ -274,18 +345,22 @@ const SLOWER_PERCENT: u32 = 50;
 /// All signs against a disk, the gravest first.
 pub fn signs(
     now: UnixSeconds,
+    media: MediaKind,
     word: &DriveReport,
     counters: &BTreeMap<CounterKind, CounterHistory>,
     evidence: &OwnEvidence,
 ) -> Vec<HealthSign> {
     let mut signs = Vec::new();
-    if word.passed == Some(false) {
+    if word.passed == Some(false) && word.nvme_warning & !NVME_TEMPERATURE == 0 {
         signs.push(HealthSign::DriveSaysFailing);
     }
+    signs.extend(word.hot.map(HealthSign::Hot));
+    signs.extend(word.sense.filter(|sense| sense.warning().is_some()).map(HealthSign::DriveWarns));
     if evidence.unreadable > 0 {
         signs.push(HealthSign::UnreadableSectors(evidence.unreadable));
     }
     let nonzero = counters.iter().filter(|(kind, history)| kind.is_of_medium() && history.value > 0).count();
+    let is_flash = media == MediaKind::Flash;
     for (&kind, history) in counters {
         let growth = history.growth_at(now);
         let value = history.value;
@@ -294,10 +369,14 @@ pub fn signs(
                 signs.push(HealthSign::Cable { kind, growth });
             }
         } else if growth > 0 {
-            signs.push(HealthSign::Growth { kind, value, growth, days: history.growth_days(now) });
+            signs.push(HealthSign::Growth { kind, value, growth, days: history.growth_days(now), media });
         } else if value > 0 {
-            let is_grave = nonzero >= 2 || kind.high_limit().is_some_and(|high| value >= high);
-            signs.push(HealthSign::Level { kind, value, is_grave });
+            // The limits were counted on hard disks. Flash is grave where it has both lost reads and remapped blocks.
+            let is_high = !is_flash && kind.high_limit().is_some_and(|high| value >= high);
+            let is_usual = is_flash && kind == CounterKind::Reallocated && nonzero == 1 && value < FLASH_REMAPPED_MANY;
+            if !is_usual {
+                signs.push(HealthSign::Level { kind, value, is_grave: nonzero >= 2 || is_high, media });
+            }
         }
     }
     if word.nvme_warning & !NVME_TEMPERATURE != 0 {
@@ -308,7 +387,7 @@ pub fn signs(
         signs.push(HealthSign::Worn(word.used));
     }
     if word.is_self_test_failed {
-        signs.push(HealthSign::SelfTestFailed);
+        signs.push(HealthSign::SelfTestFailed { lba: word.self_test_lba });
     }
     if evidence.failed_sessions >= FAILED_SESSIONS {
         let sessions = evidence.failed_sessions;
@@ -347,7 +426,8 @@ mod tests {
 
     fn signs_of(counters: &[(CounterKind, u64)]) -> Vec<HealthSign> {
         let counters = counters.iter().map(|&(kind, value)| (kind, CounterHistory::new(value))).collect();
-        signs(NOW, &DriveReport { passed: Some(true), ..DriveReport::default() }, &counters, &OwnEvidence::default())
+        let word = DriveReport { passed: Some(true), ..DriveReport::default() };
+        signs(NOW, MediaKind::Spinning, &word, &counters, &OwnEvidence::default())
     }
 
     #[test]
@@ -361,11 +441,49 @@ mod tests {
     }
 
     #[test]
-    fn a_report_that_says_nothing_keeps_what_the_earlier_one_said() {
-        let earlier = DriveReport { passed: Some(false), nvme_warning: 4, used: 90, ..DriveReport::default() };
-        assert_eq!(DriveReport::default().after(&earlier, false), earlier);
-        let better = DriveReport { passed: Some(true), used: 91, ..DriveReport::default() };
-        assert_eq!(better.clone().after(&earlier, true), better);
+    fn flash_is_judged_by_the_figures_of_flash() {
+        let found = |counters: &[(CounterKind, u64)]| {
+            let counters = counters.iter().map(|&(kind, value)| (kind, CounterHistory::new(value))).collect();
+            signs(NOW, MediaKind::Flash, &DriveReport::default(), &counters, &OwnEvidence::default())
+        };
+        assert_eq!(found(&[(CounterKind::Reallocated, 2)]), [], "a few remapped blocks are usual");
+        let many = found(&[(CounterKind::Reallocated, 300)]);
+        assert_eq!((gravest(&many), many[0].base_rate()), (Some(HealthState::Watch), Some(FLASH_REMAPPED)));
+        let lost = found(&[(CounterKind::Reported, 3)]);
+        assert_eq!((gravest(&lost), lost[0].base_rate()), (Some(HealthState::Watch), Some(FLASH_LOST_READ)));
+        let both = found(&[(CounterKind::Reported, 1232), (CounterKind::Reallocated, 59)]);
+        assert_eq!(gravest(&both), Some(HealthState::Replace));
+    }
+
+    #[test]
+    fn heat_and_wear_are_words_of_their_own() {
+        let found = |word| signs(NOW, MediaKind::Flash, &word, &BTreeMap::new(), &OwnEvidence::default());
+        let hot = found(DriveReport { hot: Some(84), nvme_warning: 2, passed: Some(true), ..DriveReport::default() });
+        assert_eq!((gravest(&hot), hot[0].words()), (Some(HealthState::Hot), "84 °C, too hot".to_owned()));
+        let worn = found(DriveReport { used: 98, ..DriveReport::default() });
+        assert_eq!(gravest(&worn), Some(HealthState::Worn));
+        let read_only = found(DriveReport { passed: Some(false), nvme_warning: 8, ..DriveReport::default() });
+        assert_eq!(read_only, [HealthSign::NvmeWarning(8)], "the drive's verdict says no more");
+        assert_eq!(read_only[0].words(), "the drive warns: it can only be read now");
+        let tested = DriveReport { is_self_test_failed: true, self_test_lba: Some(7), ..DriveReport::default() };
+        let tested = found(tested);
+        assert_eq!(gravest(&tested), Some(HealthState::Replace));
+        assert_eq!(tested[0].words(), "its own self-test could not read sector 7");
+    }
+
+    #[test]
+    fn sectors_that_were_rewritten_are_to_be_watched_for_a_week() {
+        let mut history = CounterHistory::new(0);
+        history.read(NOW, 8, false);
+        let judged = |history| {
+            let counters = BTreeMap::from([(CounterKind::Pending, history)]);
+            signs(NOW, MediaKind::Spinning, &DriveReport::default(), &counters, &OwnEvidence::default())
+        };
+        assert_eq!(gravest(&judged(history)), Some(HealthState::Replace));
+        history.read(NOW, 0, false);
+        let found = judged(history);
+        assert_eq!(gravest(&found), Some(HealthState::Watch));
+        assert_eq!(found[0].words(), "pending sectors (197) 8 within 1 day, and none now: rewritten");
     }
 
     #[test]
@@ -374,7 +492,7 @@ mod tests {
         let mut history = CounterHistory::new(87);
         history.read(NOW, 90, true);
         let counters = BTreeMap::from([(CounterKind::CableErrors, history)]);
-        let found = signs(NOW, &DriveReport::default(), &counters, &OwnEvidence::default());
+        let found = signs(NOW, MediaKind::Spinning, &DriveReport::default(), &counters, &OwnEvidence::default());
         assert_eq!(found, [HealthSign::Cable { kind: CounterKind::CableErrors, growth: 3 }]);
         assert_eq!(gravest(&found), Some(HealthState::Watch), "a cable is no reason to replace a disk");
     }
@@ -386,7 +504,7 @@ mod tests {
         let counters = BTreeMap::from([(CounterKind::Pending, history)]);
         let word = DriveReport { passed: Some(true), ..DriveReport::default() };
         let evidence = OwnEvidence { unreadable: 8, ..OwnEvidence::default() };
-        let found = signs(NOW, &word, &counters, &evidence);
+        let found = signs(NOW, MediaKind::Spinning, &word, &counters, &evidence);
         assert_eq!(gravest(&found), Some(HealthState::Replace));
         assert_eq!(found[0].words(), "8 unreadable sectors");
         assert_eq!(found[1].words(), "pending sectors (197) 8, +5 in 1 day");
@@ -395,7 +513,7 @@ mod tests {
     #[test]
     fn a_disk_that_answers_commands_but_no_reads_gets_a_sign() {
         let evidence = |failed_sessions| OwnEvidence { failed_sessions, ..OwnEvidence::default() };
-        let found = |evidence| signs(NOW, &DriveReport::default(), &BTreeMap::new(), &evidence);
+        let found = |evidence| signs(NOW, MediaKind::Spinning, &DriveReport::default(), &BTreeMap::new(), &evidence);
         assert_eq!(found(evidence(2)), []);
         assert_eq!(gravest(&found(evidence(3))), Some(HealthState::Replace));
         let partly = found(OwnEvidence { reads_end: Some(40), ..evidence(3) });
@@ -408,6 +526,7 @@ mod tests {
         let found = |nvme_warning| {
             signs(
                 NOW,
+                MediaKind::Flash,
                 &DriveReport { nvme_warning, ..DriveReport::default() },
                 &BTreeMap::new(),
                 &OwnEvidence::default(),

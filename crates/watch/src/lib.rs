@@ -32,10 +32,12 @@
 //! ```
 
 mod arrivals;
+pub mod attributes;
 pub mod calendar;
 pub mod channel;
 mod clock;
 mod conditions;
+mod counter_kind;
 pub mod counters;
 pub mod events;
 pub mod facts;

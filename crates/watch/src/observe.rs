@@ -4,9 +4,9 @@ use crate::calendar::{HOUR, MINUTE, after};
 use crate::counters::{self, CounterHistory};
 use crate::events::WatchBug;
 use crate::facts::{
-    MediaKind, PassReport, SessionNews, SessionSubject, SmartFacts, SmartReading, SmartRefusal, SubjectKey,
+    MediaKind, PassReport, ScsiSense, SessionNews, SessionSubject, SmartFacts, SmartReading, SmartRefusal, SubjectKey,
 };
-use crate::health::DriveReport;
+use crate::health::{DriveReport, NVME_TEMPERATURE};
 use crate::reading::{ReadingState, SessionPhase};
 use crate::rows::{RowKey, SessionRefusal};
 use crate::state::{DiskLive, DiskState, Watch};
@@ -51,14 +51,6 @@ impl Watch {
                 }
                 (disk.live.is_hot, disk.live.is_self_testing) = (false, false);
             }
-            SmartReading::Facts(facts) if !facts.has_health_data() => {
-                (disk.live.smart_received, disk.live.is_self_testing) = (now, facts.is_self_testing);
-                note_temperature(disk, &facts, limit);
-                (disk.live.refused, disk.live.asleep) = (Some(SmartRefusal::NotSupported), None);
-                if unknown_since.0 == 0 {
-                    disk.row.unknown_since = now;
-                }
-            }
             SmartReading::Facts(facts) => {
                 disk.live.smart_received = now;
                 (disk.live.refused, disk.live.asleep) = (None, None);
@@ -69,13 +61,22 @@ impl Watch {
                     let history = disk.row.counters.entry(kind).or_insert(CounterHistory::new(value));
                     history.read(now, value, kind.only_rises());
                 }
-                disk.row.word = drive_word(&facts).after(&disk.row.word, facts.nvme.is_some());
-                (disk.row.smart_read, disk.row.unknown_since) = (now, UnixSeconds(0));
+                disk.row.word = drive_word(&facts, limit, &disk.row.word);
+                match counters::has_evidence(&facts) {
+                    true => (disk.row.smart_read, disk.row.unknown_since) = (now, UnixSeconds(0)),
+                    // All that it says is kept; whether it is well is not known.
+                    false => {
+                        disk.live.refused = Some(SmartRefusal::NoCounters);
+                        if unknown_since.0 == 0 {
+                            disk.row.unknown_since = now;
+                        }
+                    }
+                }
             }
         }
         is_news |= state(disk) != before;
         let key = RowKey::Disk(disk.row.facts.key.clone());
-        if disk.row.unknown_since != unknown_since || disk.row.smart_read == now {
+        if disk.row.unknown_since != unknown_since || disk.row.smart_read == now || disk.row.word != before.4 {
             self.changed.insert(key);
         }
         is_news
@@ -240,13 +241,71 @@ fn note_service(disk: &mut DiskState, nanos: u64) {
     }
 }
 
-pub(crate) fn drive_word(facts: &SmartFacts) -> DriveReport {
-    let nvme = facts.nvme;
+/// Degrees above the temperature at which a disk is not read from which on it is too hot, if the drive names no limit of its own:
+/// 60 degrees for hard disks, where most are specified to end, and 80 for flash.
+const HOT_ABOVE: i32 = 10;
+
+/// The drive's report, with what an earlier one said where this one is silent: a log that was not read is no good news. (Of self-tests
+/// and temperatures the latest report counts.) `limit`: the temperature in degrees Celsius at which it is not read.
+pub(crate) fn drive_word(facts: &SmartFacts, limit: i32, earlier: &DriveReport) -> DriveReport {
+    let spare_low = match facts.spare_blocks() {
+        Some(spare) => (spare.left < spare.threshold).then_some(spare.left),
+        None => earlier.spare_low,
+    };
+    let hot_from = facts.celsius_max.unwrap_or(limit + HOT_ABOVE);
+    let celsius = counters::celsius(facts);
+    let says_hot = facts.nvme.is_some_and(|log| log.critical_warning & NVME_TEMPERATURE != 0)
+        || facts.sense.is_some_and(ScsiSense::is_heat);
+    // NVMe's bit says "above or below": a cold drive is not hot.
+    let is_hot = match celsius {
+        Some(celsius) if earlier.hot.is_some() => celsius > hot_from - COOL_DOWN || says_hot && celsius > COLD,
+        Some(celsius) => celsius >= hot_from || says_hot && celsius > COLD,
+        None => says_hot,
+    };
     DriveReport {
-        passed: facts.passed,
-        nvme_warning: nvme.map_or(0, |log| log.critical_warning),
-        spare_low: nvme.filter(|log| log.spare < log.spare_threshold).map(|log| log.spare),
-        used: nvme.map_or(0, |log| log.used),
+        passed: facts.passed.or(earlier.passed),
+        nvme_warning: facts.nvme.map_or(earlier.nvme_warning, |log| log.critical_warning),
+        spare_low,
+        used: facts.endurance_used().unwrap_or(earlier.used),
         is_self_test_failed: facts.is_self_test_failed,
+        self_test_lba: facts.self_test_lba.filter(|_| facts.is_self_test_failed),
+        sense: facts.sense,
+        hot: is_hot.then_some(celsius.unwrap_or(hot_from)),
+    }
+}
+
+/// A drive that warns of its temperature at this many degrees Celsius or less is too cold.
+const COLD: i32 = 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::NvmeLog;
+
+    #[test]
+    fn a_report_that_says_nothing_keeps_what_the_earlier_one_said() {
+        let earlier = DriveReport { passed: Some(false), nvme_warning: 4, used: 90, ..DriveReport::default() };
+        assert_eq!(drive_word(&SmartFacts::default(), 70, &earlier), earlier);
+        let log = NvmeLog { critical_warning: 0, spare: 100, spare_threshold: 10, used: 91, media_errors: 0 };
+        let better = SmartFacts { passed: Some(true), nvme: Some(log), ..SmartFacts::default() };
+        let expected = DriveReport { passed: Some(true), used: 91, ..DriveReport::default() };
+        assert_eq!(drive_word(&better, 70, &earlier), expected);
+    }
+
+    #[test]
+    fn a_drive_is_hot_by_its_own_word_or_by_a_limit_and_stays_so_until_it_has_cooled_down() {
+        let hot = |facts: &SmartFacts, earlier: Option<i32>| {
+            drive_word(facts, 50, &DriveReport { hot: earlier, ..DriveReport::default() }).hot
+        };
+        let at = |celsius| SmartFacts { celsius: Some(celsius), ..SmartFacts::default() };
+        assert_eq!([59, 60].map(|celsius| hot(&at(celsius), None)), [None, Some(60)]);
+        assert_eq!([56, 55].map(|celsius| hot(&at(celsius), Some(60))), [Some(56), None]);
+        let own = SmartFacts { celsius_max: Some(65), ..at(64) };
+        assert_eq!(hot(&own, None), None, "the drive's own limit counts");
+        let sense = Some(ScsiSense { asc: 0x0b, ascq: 1 });
+        assert_eq!(hot(&SmartFacts { sense, ..own }, None), Some(64));
+        let log = NvmeLog { critical_warning: 2, spare: 100, spare_threshold: 10, used: 0, media_errors: 0 };
+        let nvme = |celsius| SmartFacts { nvme: Some(log), ..at(celsius) };
+        assert_eq!([hot(&nvme(4), None), hot(&nvme(45), None)], [None, Some(45)], "it may be too cold");
     }
 }

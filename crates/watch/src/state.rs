@@ -127,7 +127,7 @@ impl DiskState {
             sectors: passes.sectors,
             slower_percent: slower,
         };
-        health::signs(now, &self.row.word, &self.row.counters, &evidence)
+        health::signs(now, self.row.facts.media, &self.row.word, &self.row.counters, &evidence)
     }
 
     /// By how many percent a read takes longer than in the first passes; 0 if it does not, or that is not known.
@@ -259,9 +259,13 @@ impl Watch {
         let live = &disk.live;
         let state = match gravest {
             _ if live.name.is_none() => HealthState::Missing,
-            Some(HealthState::Replace) => HealthState::Replace,
             Some(state) => state,
             None if live.asleep.is_some() => HealthState::Asleep,
+            None if disk.row.facts.is_virtual()
+                && matches!(live.refused, Some(SmartRefusal::NotSupported | SmartRefusal::NoCounters)) =>
+            {
+                HealthState::Virtual
+            }
             None if live.refused.is_some() => HealthState::Unknown,
             None if disk.is_stale(now) && !self.is_planted(WatchBug::GreenWhenStale) => HealthState::Unknown,
             None => HealthState::Ok,

@@ -304,9 +304,9 @@ impl Watch {
             .collect();
         let colour = match disks.iter().map(|disk| disk.health).max() {
             Some(HealthState::Ok) => LightColour::Green,
-            None | Some(HealthState::Unknown | HealthState::Asleep) => LightColour::Grey,
-            Some(HealthState::Watch) => LightColour::Yellow,
-            Some(HealthState::Missing | HealthState::Replace) => LightColour::Red,
+            None | Some(HealthState::Unknown | HealthState::Virtual | HealthState::Asleep) => LightColour::Grey,
+            Some(HealthState::Watch | HealthState::Worn) => LightColour::Yellow,
+            Some(HealthState::Hot | HealthState::Missing | HealthState::Replace) => LightColour::Red,
         };
         let words = if words.is_empty() { "no disk is seen".to_owned() } else { words.join(", ") };
         StatusLight { name: "Disks", colour, words }

@@ -186,7 +186,7 @@ fn a_replugged_disk_is_no_incident_and_a_disk_that_stays_missing_is() {
     assert_eq!(rig.subjects(), [""; 0]);
     rig.feed(WatchEvent::DiskGone("sdb".into()));
     rig.wait(HOUR);
-    assert_eq!(rig.subjects(), ["[nas1] REPLACE a disk (S0): it is missing"]);
+    assert_eq!(rig.subjects(), ["[nas1] MISSING a disk (S0): look at its cable and power first"]);
     rig.feed(WatchEvent::Command(PersonCommand::Forget(IncidentSubject::Disk(DiskKey("S0".into())))));
     rig.wait(HOUR);
     assert_eq!(rig.subjects().len(), 2, "it is over");
@@ -204,7 +204,7 @@ fn history_belongs_to_the_disk_and_not_to_its_name() {
     rig.feed(WatchEvent::DiskSeen(disk("sdb", "S0")));
     rig.feed(WatchEvent::Tick);
     let standing = rig.standing("S0");
-    assert_eq!((standing.name.as_deref(), standing.health), (Some("sdb"), HealthState::Replace));
+    assert_eq!((standing.name.as_deref(), standing.health), (Some("sdb"), HealthState::Watch), "rewritten since");
     assert_eq!(rig.standing("S1").health, HealthState::Ok);
 }
 
@@ -282,11 +282,11 @@ fn quiet_hours_hold_notices_and_no_urgent_messages() {
     rig.feed(WatchEvent::Tick);
     rig.feed(WatchEvent::Smart(
         "sdb".into(),
-        SmartReading::Facts(SmartFacts { is_self_test_failed: true, ..SmartFacts::default() }),
+        SmartReading::Facts(SmartFacts { used: Some(95), ..SmartFacts::default() }),
     ));
     let before = rig.smart.clone();
     rig.wait(HOUR);
-    assert_eq!(rig.subjects().len(), 1, "a failed self-test waits");
+    assert_eq!(rig.subjects().len(), 1, "a worn disk waits");
     rig.smart = before;
     rig.wait(90 * MINUTE);
     assert_eq!((hour(&rig), rig.sent.iter().filter(|row| row.urgency == Urgency::Notice).count() >= 1), (7, true));
@@ -304,7 +304,7 @@ fn a_message_survives_a_server_that_is_down_for_days() {
     rig.wait(2 * HOUR);
     rig.is_up = true;
     rig.wait(5 * HOUR);
-    assert_eq!(rig.subjects(), ["[nas1] REPLACE a disk (S0): it is missing"]);
+    assert_eq!(rig.subjects(), ["[nas1] MISSING a disk (S0): look at its cable and power first"]);
     assert!(!rig.sent.iter().any(|row| row.may_be_repeated), "every attempt had failed");
 }
 
@@ -470,7 +470,7 @@ fn incidents_from_before_there_is_a_channel_are_reported_when_there_is_one() {
     assert_eq!(rig.watch.status(rig.now).lights[3].words, "no alert can reach you");
     rig.feed(WatchEvent::Settings(Box::new(settings())));
     rig.wait(HOUR);
-    assert_eq!(rig.subjects(), ["[nas1] REPLACE a disk (S0): it is missing"]);
+    assert_eq!(rig.subjects(), ["[nas1] MISSING a disk (S0): look at its cable and power first"]);
 }
 
 #[test]
@@ -508,7 +508,7 @@ fn every_message_is_short() {
     let mut rig = Rig::with_disks(30);
     rig.wait(2 * DAY);
     let many: Vec<SectorRange> = (0..300).map(|run| SectorRange::at(run * 1000, 8)).collect();
-    let attributes = [5, 187, 188, 197, 198, 199].map(|id| AtaAttribute { id, raw: 9 }).to_vec();
+    let attributes = [5, 187, 188, 197, 198, 199].map(|id| AtaAttribute::usual(id, 9)).to_vec();
     let facts = SmartFacts { passed: Some(false), attributes, is_self_test_failed: true, ..SmartFacts::default() };
     rig.smart = SmartReading::Facts(facts);
     rig.finish("sda", &many);

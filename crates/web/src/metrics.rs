@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 pub const KIND: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// The words for the state of a disk.
-const STATES: [&str; 6] = ["ok", "watch", "replace", "asleep", "unknown", "missing"];
+const STATES: [&str; 9] = ["ok", "watch", "worn", "hot", "replace", "asleep", "virtual", "unknown", "missing"];
 
 /// A text that is being written, one family after the other.
 #[derive(Default)]

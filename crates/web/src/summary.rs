@@ -44,8 +44,13 @@ struct ProblemCounts {
 struct StateCounts {
     ok: usize,
     watch: usize,
+    worn: usize,
+    hot: usize,
     replace: usize,
     asleep: usize,
+    /// Disks of a virtual machine that have no SMART.
+    #[serde(rename = "virtual")]
+    of_host: usize,
     unknown: usize,
     missing: usize,
 }
@@ -142,6 +147,9 @@ fn disks(disks: &[DiskEntry], is_fresh: bool) -> StateCounts {
     let (ok, asleep, unknown) = (count("ok"), count("asleep"), count("unknown"));
     let counts = StateCounts {
         watch: count("watch"),
+        worn: count("worn"),
+        hot: count("hot"),
+        of_host: count("virtual"),
         replace: count("replace"),
         missing: count("missing"),
         ..StateCounts::default()
@@ -231,7 +239,7 @@ mod tests {
         let expected = serde_json::json!({
             "schema": 1, "host": "", "time": 0, "is_fresh": true, "is_recording": false, "verdict": "watch", "text": "1 problem: x",
             "problems": {"notice": 0, "replace": 0, "loss": 0}, "lights": {},
-            "disks": {"ok": 2, "watch": 1, "replace": 0, "asleep": 0, "unknown": 0, "missing": 0},
+            "disks": {"ok": 2, "watch": 1, "worn": 0, "hot": 0, "replace": 0, "asleep": 0, "virtual": 0, "unknown": 0, "missing": 0},
             "arrays": {"healthy": 0, "degraded": 0, "unknown": 0},
             "scrub": {"oldest_read": 3, "due": 9, "eta": null, "running": 0, "waiting_reason": null},
             "alerts": {"proven": null, "last_error": null}, "data_age_s": 0

@@ -8,6 +8,7 @@ use scrubjay_daemon::smartctl::obstacle::SmartObstacle;
 use scrubjay_daemon::smartctl::parse::SmartctlAnswer;
 use scrubjay_device::inventory::InventoryDisk;
 use scrubjay_jobs::control::{DiskEntry, WatchDocument};
+use scrubjay_watch::facts::{self, MediaKind};
 use scrubjay_watch::health::{HealthSign, HealthState, OwnEvidence};
 use scrubjay_watch::{single, typed};
 
@@ -75,7 +76,17 @@ impl Explained {
             retries: record.retries,
             ..OwnEvidence::default()
         });
-        let (state, signs) = single::judge(&answer.reading(), &evidence);
+        let is_flash = match &disk {
+            Some(disk) => !disk.is_rotational,
+            None => answer.about.rotation == Some(0) || matches!(&answer.outcome, Ok(facts) if facts.nvme.is_some()),
+        };
+        let media = if is_flash { MediaKind::Flash } else { MediaKind::Spinning };
+        let (state, signs) = single::judge(&answer.reading(), media, &evidence);
+        let is_virtual = |model: &Option<String>| model.as_deref().is_some_and(facts::is_virtual_model);
+        let is_virtual = is_virtual(&answer.about.model) || disk.as_ref().is_some_and(|disk| is_virtual(&disk.model));
+        let has_none = matches!(answer.obstacle(), Some(SmartObstacle::NotSupported | SmartObstacle::NoCounters));
+        let is_virtual = is_virtual && has_none && state == HealthState::Unknown;
+        let state = if is_virtual { HealthState::Virtual } else { state };
         let is_absent = answer.outcome == Err(SmartObstacle::Absent);
         let state = if is_absent && state == HealthState::Unknown { HealthState::Missing } else { state };
         Explained { name, disk, record, watched: None, answer, state, signs }
@@ -83,7 +94,7 @@ impl Explained {
 
     /// Why there are no SMART data.
     pub fn obstacle(&self) -> Option<&SmartObstacle> {
-        self.answer.outcome.as_ref().err()
+        self.answer.obstacle()
     }
 
     /// Its model, by the drive, else by the kernel.
@@ -120,6 +131,9 @@ impl Explained {
             HealthState::Replace => format!("{name} should be replaced: {reasons}"),
             HealthState::Asleep => format!("{name} is asleep: how it is now is not known"),
             HealthState::Unknown => format!("{name} is unknown: nothing that it reports shows its state"),
+            HealthState::Virtual => format!("{name} is virtual: only the host knows how its disks are"),
+            HealthState::Worn => format!("{name} is worn: {reasons}"),
+            HealthState::Hot => format!("{name} is hot: {reasons}"),
             HealthState::Missing => format!("{name} is missing"),
         }
     }
@@ -137,7 +151,18 @@ impl Explained {
                 None => "Replace it; it reports no serial number, so look twice which one it is.".to_owned(),
             });
         }
-        if self.signs.contains(&HealthSign::SelfTestFailed) {
+        if self.state == HealthState::Hot {
+            to_do.push("Look at its fan, its airflow and its neighbours: heat is a fault of its place.".to_owned());
+        }
+        if self.state == HealthState::Worn {
+            to_do.push(
+                "Plan to replace it, without haste: its maker promised no more writes. Have a backup.".to_owned(),
+            );
+        }
+        if self.state == HealthState::Virtual {
+            to_do.push("Have the host's disks watched; what is read here is verified all the same.".to_owned());
+        }
+        if self.signs.iter().any(|sign| matches!(sign, HealthSign::SelfTestFailed { .. })) {
             to_do.push(format!("See whether a test fails again: smartctl -t long {device}"));
         }
         let is_watched = self.watched.is_some();
@@ -145,7 +170,8 @@ impl Explained {
         let is_done = |obstacle: &&SmartObstacle| {
             is_watched && matches!(obstacle, SmartObstacle::NotSupported | SmartObstacle::NoCounters)
         };
-        let obstacle = self.obstacle().filter(|obstacle| self.state != HealthState::Replace && !is_done(obstacle));
+        let needs_facts = !matches!(self.state, HealthState::Replace | HealthState::Virtual);
+        let obstacle = self.obstacle().filter(|obstacle| needs_facts && !is_done(obstacle));
         to_do.extend(obstacle.map(|obstacle| match (obstacle, &self.disk) {
             // It was recorded without permission: that is past, and only another recording helps.
             (SmartObstacle::NoPermission, None) => "Record it again as root: sudo smartctl --json -a DEVICE".to_owned(),
@@ -153,7 +179,7 @@ impl Explained {
         }));
         let oldest_read = self.record.as_ref().and_then(|record| record.oldest_read_seconds);
         let is_due = !is_watched && oldest_read.is_none_or(|age| age > DUE_SECONDS);
-        if is_due && matches!(self.state, HealthState::Ok | HealthState::Watch) {
+        if is_due && matches!(self.state, HealthState::Ok | HealthState::Watch | HealthState::Virtual) {
             to_do.push(format!("Have every sector read: scrubjay scrub {device}"));
         }
         if let Some(watched) = self.watched.as_ref().filter(|_| self.state == HealthState::Unknown && to_do.is_empty())
@@ -164,8 +190,9 @@ impl Explained {
                 typed(name)
             ));
         }
-        if self.state == HealthState::Watch && !is_watched {
-            to_do.push(format!("Ask again in a week, and compare: scrubjay explain {}", self.name_to_type()));
+        if matches!(self.state, HealthState::Watch | HealthState::Hot) && !is_watched {
+            let when = if self.state == HealthState::Hot { "in an hour" } else { "in a week" };
+            to_do.push(format!("Ask again {when}, and compare: scrubjay explain {}", self.name_to_type()));
         }
         to_do
     }

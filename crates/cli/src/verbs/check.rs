@@ -84,7 +84,7 @@ fn state_of_unaccepted_disks(status: &WatchDocument) -> CheckState {
     };
     let states = status.disks.iter().filter(|disk| !is_accepted(disk)).map(|disk| match disk.health.as_str() {
         "ok" => CheckState::Ok,
-        "asleep" | "unknown" => CheckState::Unknown,
+        "asleep" | "virtual" | "unknown" => CheckState::Unknown,
         _ => CheckState::Warning,
     });
     let states: Vec<CheckState> = states.collect();

@@ -4,7 +4,17 @@
 pub const APPLICATION_ID: i64 = 0x534a_6179;
 
 /// The steps: the first makes version 1 of an empty file.
-pub const STEPS: [&str; 1] = [VERSION_1];
+pub const STEPS: [&str; 2] = [VERSION_1, VERSION_2];
+
+/// Heat, warnings and the sector of a self-test; the highest value of a counter that may fall.
+const VERSION_2: &str = "
+ALTER TABLE disk ADD COLUMN hot INTEGER;
+ALTER TABLE disk ADD COLUMN sense INTEGER;
+ALTER TABLE disk ADD COLUMN self_test_lba INTEGER;
+ALTER TABLE disk_counter ADD COLUMN peak INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE disk_counter ADD COLUMN zero_since INTEGER NOT NULL DEFAULT 0;
+UPDATE disk_counter SET peak = value;
+";
 
 const VERSION_1: &str = "
 -- The watch's rows, each replaced whole.

@@ -2,6 +2,7 @@
 //!
 //! A sleeping disk is not woken (`-n standby`), and values that smartctl leaves out do not count as zero.
 
+mod document;
 pub mod exit;
 pub mod obstacle;
 pub mod parse;

@@ -138,10 +138,10 @@ impl SmartObstacle {
             SmartObstacle::Asleep => return SmartReading::Asleep,
             SmartObstacle::NoPermission => SmartRefusal::NoPermission,
             SmartObstacle::NoProgram | SmartObstacle::TooOld(_) => SmartRefusal::NoProgram,
-            SmartObstacle::TypeNeeded { .. }
-            | SmartObstacle::NotSupported
-            | SmartObstacle::SwitchedOff
-            | SmartObstacle::NoCounters => SmartRefusal::NotSupported,
+            SmartObstacle::TypeNeeded { .. } | SmartObstacle::NotSupported | SmartObstacle::SwitchedOff => {
+                SmartRefusal::NotSupported
+            }
+            SmartObstacle::NoCounters => SmartRefusal::NoCounters,
             SmartObstacle::Absent
             | SmartObstacle::Silent
             | SmartObstacle::TimedOut(_)

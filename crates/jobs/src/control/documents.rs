@@ -20,7 +20,7 @@ pub struct WatchDocument {
     pub folder: String,
     /// When this status was taken.
     pub time: u64,
-    /// The worst word of any disk: `ok`, `watch`, `replace`, `asleep`, `unknown`, `missing`; `none` without disks.
+    /// The worst word of any disk: `ok`, `watch`, `worn`, `hot`, `replace`, `asleep`, `virtual`, `unknown`, `missing`; `none` without disks.
     pub verdict: String,
     /// Does the watch see or keep nothing now? Then nothing in here is proof that a disk is well.
     #[serde(default)]
@@ -138,7 +138,7 @@ pub struct DiskEntry {
     pub bytes: u64,
     /// `spinning` or `flash`.
     pub media: String,
-    /// `ok`, `watch`, `replace`, `asleep`, `unknown`, `missing`.
+    /// `ok`, `watch`, `worn`, `hot`, `replace`, `asleep`, `virtual`, `unknown`, `missing`.
     pub health: String,
     /// The reasons for `health`.
     pub reasons: Vec<String>,

@@ -188,7 +188,7 @@ impl HostDisk {
         let celsius = 0x0017_0000_0000 + 30 + self.seed % 8;
         let attributes = [(5, self.remapped), (188, 0x000c_000c_000c), (194, celsius), (197, self.pending)];
         let attributes = attributes.into_iter().chain([(199, self.cable_errors)]);
-        let attributes = attributes.map(|(id, raw)| AtaAttribute { id, raw }).collect();
+        let attributes = attributes.map(|(id, raw)| AtaAttribute::usual(id, raw)).collect();
         SmartReading::Facts(SmartFacts { passed: Some(true), attributes, ..SmartFacts::default() })
     }
 

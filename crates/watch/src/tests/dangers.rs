@@ -223,5 +223,5 @@ fn an_incident_that_opened_after_the_accepted_message_is_reported() {
     assert!(rig.watch.incidents.values().any(|incident| incident.last_message.is_none()));
     accept(&mut rig);
     rig.wait(HOUR);
-    assert!(rig.subjects()[1].contains("it is missing"), "{:?}", rig.subjects());
+    assert!(rig.subjects()[1].contains("MISSING"), "{:?}", rig.subjects());
 }

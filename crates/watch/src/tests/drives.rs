@@ -9,7 +9,7 @@ use crate::hold::HoldBack;
 use crate::incident::{IncidentKind, IncidentSubject};
 
 fn state(celsius: i32, is_self_testing: bool) -> SmartReading {
-    let attributes = vec![AtaAttribute { id: 5, raw: 0 }];
+    let attributes = vec![AtaAttribute::usual(5, 0)];
     let celsius = Some(celsius);
     SmartReading::Facts(SmartFacts {
         passed: Some(true),

@@ -95,7 +95,7 @@ fn messages_show_the_serial_number_on_the_label() {
     rig.feed(WatchEvent::DiskGone("sda".into()));
     rig.wait(DAY);
     let message = &rig.sent[0];
-    assert_eq!(message.subject, "[nas1] REPLACE bay 3 (ZL2ABCDE): it is missing");
+    assert_eq!(message.subject, "[nas1] MISSING bay 3 (ZL2ABCDE): look at its cable and power first");
     assert!(message.body.contains("Disk      bay 3 · not there · ST1 · ZL2ABCDE ·"), "{}", message.body);
     assert!(message.body.contains("scrubjay forget 5000c500a1b2c3d4"), "commands take the identity: {}", message.body);
 }
@@ -106,12 +106,12 @@ fn the_date_since_when_a_disk_is_missing_survives_a_restart() {
     rig.wait(2 * DAY);
     rig.feed(WatchEvent::DiskGone("sda".into()));
     rig.wait(20 * DAY);
-    let first = rig.sent.iter().find(|row| row.subject.contains("missing")).unwrap().body.clone();
+    let first = rig.sent.iter().find(|row| row.subject.contains("MISSING")).unwrap().body.clone();
     let since = first.lines().find(|line| line.starts_with("Missing")).unwrap().to_owned();
     rig.restart(settings());
     rig.feed(WatchEvent::DiskSeen(disk("sdb", "S1")));
     rig.wait(20 * DAY);
-    let last = rig.sent.iter().rev().find(|row| row.subject.contains("missing")).unwrap();
+    let last = rig.sent.iter().rev().find(|row| row.subject.contains("MISSING")).unwrap();
     assert!(last.body.contains(&since), "{since}: {}", last.body);
 }
 

@@ -32,7 +32,7 @@ fn a_new_channel_gets_the_open_incidents() {
     assert_eq!(messages.len(), 1, "at once, and once");
     assert_eq!(
         (messages[0].reason, &*messages[0].subject),
-        (MessageReason::Opened, "[nas1] REPLACE a disk (S0): it is missing")
+        (MessageReason::Opened, "[nas1] MISSING a disk (S0): look at its cable and power first")
     );
     rig.restart(WatchSettings { channels: vec![channel("email"), channel("ntfy")], ..settings() });
     rig.wait(HOUR);
@@ -53,8 +53,15 @@ fn many_open_problems_are_one_message_to_a_new_channel() {
     rig.wait(HOUR);
     let messages: Vec<_> = rig.sent.iter().filter(|row| row.channel == "ntfy").collect();
     assert_eq!((messages.len(), messages[0].about.len()), (1, 4));
-    assert_eq!(messages[0].subject, "[nas1] 4 problems are open: REPLACE a disk (S0): it is missing");
-    assert!(messages[0].body.contains("- REPLACE a disk (S3): it is missing (since "), "{}", messages[0].body);
+    assert_eq!(
+        messages[0].subject,
+        "[nas1] 4 problems are open: MISSING a disk (S0): look at its cable and power first"
+    );
+    assert!(
+        messages[0].body.contains("- MISSING a disk (S3): look at its cable and power first (since "),
+        "{}",
+        messages[0].body
+    );
 }
 
 #[test]

@@ -46,12 +46,12 @@ pub fn settings() -> WatchSettings {
 }
 
 pub fn good_reading() -> SmartReading {
-    let attributes = vec![AtaAttribute { id: 5, raw: 0 }, AtaAttribute { id: 197, raw: 0 }];
+    let attributes = vec![AtaAttribute::usual(5, 0), AtaAttribute::usual(197, 0)];
     SmartReading::Facts(SmartFacts { passed: Some(true), attributes, celsius: Some(35), ..SmartFacts::default() })
 }
 
 pub fn pending(count: u64) -> SmartReading {
-    let attributes = vec![AtaAttribute { id: 197, raw: count }];
+    let attributes = vec![AtaAttribute::usual(197, count)];
     SmartReading::Facts(SmartFacts { passed: Some(true), attributes, ..SmartFacts::default() })
 }
 
@@ -274,7 +274,7 @@ impl Rig {
 
     /// Sets the SMART counters, and reports them.
     pub fn report_smart(&mut self, name: &str, counters: &[(u8, u64)]) {
-        let attributes = counters.iter().map(|&(id, raw)| AtaAttribute { id, raw }).collect();
+        let attributes = counters.iter().map(|&(id, raw)| AtaAttribute::usual(id, raw)).collect();
         self.smart = SmartReading::Facts(SmartFacts { passed: Some(true), attributes, ..SmartFacts::default() });
         self.feed(WatchEvent::Smart(name.into(), self.smart.clone()));
         self.feed(WatchEvent::Tick);

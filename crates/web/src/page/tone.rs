@@ -20,8 +20,8 @@ pub fn of_health(health: &str, time: PictureTime) -> &'static str {
     match health {
         _ if time == PictureTime::Old => "unknown",
         "ok" => good(time),
-        "watch" => "look",
-        "replace" | "missing" => "act",
+        "watch" | "worn" => "look",
+        "replace" | "missing" | "hot" => "act",
         "asleep" => "asleep",
         _ => "unknown",
     }
@@ -41,11 +41,14 @@ pub fn rank(health: &str) -> u8 {
     match health {
         "replace" => 0,
         "missing" => 1,
-        "watch" => 2,
-        "unknown" => 3,
-        "asleep" => 4,
-        "ok" => 6,
-        _ => 5,
+        "hot" => 2,
+        "worn" => 3,
+        "watch" => 4,
+        "unknown" => 5,
+        "virtual" => 6,
+        "asleep" => 7,
+        "ok" => 9,
+        _ => 8,
     }
 }
 

@@ -5,7 +5,7 @@ use crate::history::spelling::Spelled;
 use crate::history::values::{all, date, kind, put, second, signed, unsigned};
 use rusqlite::{Connection, Result, Row};
 use scrubjay_watch::counters::{CounterHistory, CounterKind};
-use scrubjay_watch::facts::{DiskFacts, DiskKey};
+use scrubjay_watch::facts::{DiskFacts, DiskKey, ScsiSense};
 use scrubjay_watch::health::DriveReport;
 use scrubjay_watch::rows::{DiskRow, WatchRow};
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 pub fn keep_disk(database: &Connection, row: &DiskRow) -> Result<()> {
     let DiskRow { facts, counters, word, smart_read, unknown_since, service_first, service_last } = row;
     let DiskFacts { key, name, model, serial, bay, controller, media, sectors } = facts;
-    let DriveReport { passed, nvme_warning, spare_low, used, is_self_test_failed } = word;
+    let DriveReport { passed, nvme_warning, spare_low, used, is_self_test_failed, self_test_lba, sense, hot } = word;
     // The row that it replaces takes its counters with it.
     put(
         database,
@@ -32,6 +32,9 @@ pub fn keep_disk(database: &Connection, row: &DiskRow) -> Result<()> {
             ("spare_low", spare_low),
             ("used", used),
             ("is_self_test_failed", is_self_test_failed),
+            ("self_test_lba", &self_test_lba.map(signed)),
+            ("sense", &sense.map(|sense| u16::from_be_bytes([sense.asc, sense.ascq]))),
+            ("hot", hot),
             ("smart_read", &second(*smart_read)),
             ("unknown_since", &second(*unknown_since)),
             ("service_first", &nested::numbers(service_first)),
@@ -42,7 +45,7 @@ pub fn keep_disk(database: &Connection, row: &DiskRow) -> Result<()> {
 }
 
 fn keep_counter(database: &Connection, key: &DiskKey, counter: CounterKind, history: CounterHistory) -> Result<()> {
-    let CounterHistory { value, growth, since, grew, is_doubted } = history;
+    let CounterHistory { value, growth, since, grew, is_doubted, peak, zero_since } = history;
     put(
         database,
         "disk_counter",
@@ -54,6 +57,8 @@ fn keep_counter(database: &Connection, key: &DiskKey, counter: CounterKind, hist
             ("since", &second(since)),
             ("grew", &second(grew)),
             ("is_doubted", &is_doubted),
+            ("peak", &signed(peak)),
+            ("zero_since", &second(zero_since)),
         ],
     )
 }
@@ -67,6 +72,8 @@ pub fn load_disks(database: &Connection) -> Result<Vec<WatchRow>> {
             since: date(row, "since")?,
             grew: date(row, "grew")?,
             is_doubted: row.get("is_doubted")?,
+            peak: unsigned(row, "peak")?,
+            zero_since: date(row, "zero_since")?,
         };
         Ok((row.get("disk")?, kind(row, "kind")?, history))
     })?;
@@ -85,6 +92,12 @@ pub fn load_disks(database: &Connection) -> Result<Vec<WatchRow>> {
                 spare_low: row.get("spare_low")?,
                 used: row.get("used")?,
                 is_self_test_failed: row.get("is_self_test_failed")?,
+                self_test_lba: row.get::<_, Option<i64>>("self_test_lba")?.map(i64::cast_unsigned),
+                sense: row
+                    .get::<_, Option<u16>>("sense")?
+                    .map(u16::to_be_bytes)
+                    .map(|[asc, ascq]| ScsiSense { asc, ascq }),
+                hot: row.get("hot")?,
             },
             smart_read: date(row, "smart_read")?,
             unknown_since: date(row, "unknown_since")?,

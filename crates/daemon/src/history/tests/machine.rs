@@ -28,7 +28,7 @@ fn pump(watch: &mut Watch, now: UnixSeconds, history: &mut HistoryDatabase, memo
             }
             WatchOp::ReadSmart(name) => {
                 let raw = (now.0 - NOW.0) / HOUR / 24;
-                let attributes = vec![AtaAttribute { id: 197, raw }, AtaAttribute { id: 194, raw: 31 }];
+                let attributes = vec![AtaAttribute::usual(197, raw), AtaAttribute::usual(194, 31)];
                 let facts = SmartFacts { passed: Some(true), attributes, ..SmartFacts::default() };
                 history.note_smart(now, &disk("ZL2", "sda").facts.key, &facts).unwrap();
                 watch.handle(now, WatchEvent::Smart(name, SmartReading::Facts(facts)));

@@ -10,7 +10,7 @@ use scrubjay_watch::facts::{AtaAttribute, PassReport, SmartFacts};
 use scrubjay_watch::rows::{RowKey, WatchRow};
 
 fn smart(pending: u64, celsius: u64) -> SmartFacts {
-    let attributes = vec![AtaAttribute { id: 197, raw: pending }, AtaAttribute { id: 194, raw: celsius }];
+    let attributes = vec![AtaAttribute::usual(197, pending), AtaAttribute::usual(194, celsius)];
     SmartFacts { attributes, ..SmartFacts::default() }
 }
 
@@ -136,9 +136,9 @@ fn each_unbounded_table_keeps_its_newest_rows_and_all_that_are_open() {
 /// Counters of a dying disk: nearly every reading has a change.
 fn dying(rng: &mut Rng, reading: u64) -> SmartFacts {
     let mut attributes: Vec<AtaAttribute> = [5, 187, 188, 197, 198, 199]
-        .map(|id| AtaAttribute { id, raw: reading * 3 / 4 + rng.below(4) * u64::from(id % 3) })
+        .map(|id| AtaAttribute::usual(id, reading * 3 / 4 + rng.below(4) * u64::from(id % 3)))
         .to_vec();
-    attributes.push(AtaAttribute { id: 194, raw: 25 + rng.below(20) });
+    attributes.push(AtaAttribute::usual(194, 25 + rng.below(20)));
     SmartFacts { attributes, ..SmartFacts::default() }
 }
 

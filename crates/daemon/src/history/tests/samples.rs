@@ -6,7 +6,9 @@ use scrubjay_core::layout::{Layout, LayoutKind, Shape};
 use scrubjay_core::units::{SectorRange, UnixSeconds};
 use scrubjay_watch::channel::ChannelRow;
 use scrubjay_watch::counters::{CounterHistory, CounterKind};
-use scrubjay_watch::facts::{ArrayActivity, ArrayFacts, ArrayMember, DiskFacts, DiskKey, MediaKind, SubjectKey};
+use scrubjay_watch::facts::{
+    ArrayActivity, ArrayFacts, ArrayMember, DiskFacts, DiskKey, MediaKind, ScsiSense, SubjectKey,
+};
 use scrubjay_watch::forecast::{ForecastErrors, IdleWeek, PassForecast};
 use scrubjay_watch::health::DriveReport;
 use scrubjay_watch::incident::{
@@ -214,7 +216,8 @@ impl Draw {
             CounterKind::CableErrors,
         ];
         let (value, growth, since, grew) = (self.number(), self.number(), self.date(), self.date());
-        (self.one_of(&kinds), CounterHistory { value, growth, since, grew, is_doubted: self.flag() })
+        let (is_doubted, peak, zero_since) = (self.flag(), self.number(), self.date());
+        (self.one_of(&kinds), CounterHistory { value, growth, since, grew, is_doubted, peak, zero_since })
     }
 
     pub fn disk(&mut self) -> DiskRow {
@@ -236,6 +239,9 @@ impl Draw {
                 spare_low: self.maybe(|draw| draw.number() as u8),
                 used: self.number() as u8,
                 is_self_test_failed: self.flag(),
+                self_test_lba: self.maybe(Draw::number),
+                sense: self.maybe(|draw| ScsiSense { asc: draw.number() as u8, ascq: draw.number() as u8 }),
+                hot: self.maybe(|draw| draw.small(200) as i32 - 40),
             },
             smart_read: self.date(),
             unknown_since: self.date(),
