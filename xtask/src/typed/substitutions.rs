@@ -31,7 +31,7 @@ const TABLE: &[(&str, &str)] = &[
     ("/mnt", "$MOUNT"),
     ("scrubjay scrub /dev/md0 --repair", "at_terminal yes scrubjay scrub /dev/md0 --repair"),
     // Minutes and hours are seconds.
-    ("--for 1h", "--for 2s"),
+    ("--for 1h", "--for 4s"),
     ("--for 10m", "--for 2s"),
     ("--hours 24", "--hours 1"),
     ("--hours 168", "--hours 1"),
@@ -147,7 +147,7 @@ mod tests {
             ("scrubjay watch --print-config >x", "scrubjay watch --print-config >x"),
             (
                 "scrubjay trace capture /dev/sda --for 1h sda.parquet",
-                "scrubjay trace capture /dev/$A --for 2s sda.parquet",
+                "scrubjay trace capture /dev/$A --for 4s sda.parquet",
             ),
             ("sudo scrubjay watch", "stopped scrubjay watch"),
             ("scrubjay volume serve a.img &", "scrubjay volume serve a.img &"),
