@@ -4,6 +4,7 @@
 
 use scrubjay_daemon::smartctl::parse;
 use scrubjay_watch::counters::{self, CounterKind};
+use scrubjay_watch::facts::MediaKind;
 use scrubjay_watch::health::{HealthState, OwnEvidence};
 use scrubjay_watch::single;
 
@@ -11,7 +12,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     // The first byte is the exit status; 255: not known.
     let Some((&status, output)) = data.split_first() else { return };
     let answer = parse::answer(output, (status != u8::MAX).then_some(status));
-    let (state, signs) = single::judge(&answer.reading(), &OwnEvidence::default());
+    let (state, signs) = single::judge(&answer.reading(), MediaKind::Spinning, &OwnEvidence::default());
     match &answer.outcome {
         Ok(facts) => {
             assert!(

@@ -163,6 +163,7 @@ impl WatchConfig {
             smart_every: self.smart.every,
             channels: Vec::new(),
             pace: 1,
+            run: 0,
             secret,
         }
     }

@@ -111,12 +111,14 @@ fn run_many(from: u64, count: u64) -> bool {
     let begin = Instant::now();
     let (mut failures, mut well, mut sum) = (Vec::new(), 0u64, YearOutcome::default());
     let (mut disks, mut messages, mut starts) = (0, 0, 0);
+    let mut a_year: Vec<u64> = Vec::new();
     let judge = Mutex::new(|seed, outcome: YearOutcome| {
         sum.forecasts += outcome.forecasts;
         sum.held += outcome.held;
         sum.passes += outcome.passes;
         disks += outcome.summary.disks;
         messages += outcome.summary.messages;
+        a_year.push(outcome.summary.messages * 365 / HostSetup::storm(seed).days.max(1));
         starts += outcome.summary.starts;
         if outcome.faults.is_empty() {
             well += 1;
@@ -130,17 +132,21 @@ fn run_many(from: u64, count: u64) -> bool {
         judge.lock().is_ok_and(|mut judge| judge(from + step, outcome))
     });
     failures.sort();
+    a_year.sort_unstable();
+    let nth = |percent: usize| a_year.get(a_year.len().saturating_sub(1) * percent / 100).copied().unwrap_or(0);
     for (seed, fault) in &failures {
         println!("seed {seed}: {fault}\n    cargo xtask years --seed {seed}");
     }
     let share = sum.held as f64 * 100.0 / sum.forecasts.max(1) as f64;
     println!(
         "{well} years from {from} passed, {} failed, {:.1} s; {disks} disks, {} passes, {messages} messages, {starts} starts; \
-         {share:.1} % of {} forecasts held",
+         {share:.1} % of {} forecasts held; messages a machine and year: median {}, 99th percentile {}",
         failures.len(),
         begin.elapsed().as_secs_f64(),
         sum.passes,
         sum.forecasts,
+        nth(50),
+        nth(99),
     );
     let is_calibrated = is_calibrated(sum.held, sum.forecasts);
     if !is_calibrated {

@@ -97,7 +97,15 @@ impl Watch {
         }
         let key = facts.key.clone();
         let was_absent = known.is_none_or(|known| known.absent_since.is_some());
-        let known = self.arrays.remove(&key).and_then(|known| known.reading);
+        let known = self.arrays.remove(&key);
+        let mut places = known.as_ref().map(|known| known.places.clone()).unwrap_or_default();
+        let present = facts
+            .members
+            .iter()
+            .enumerate()
+            .filter_map(|(place, member)| Some((place, self.names.get(member.disk.as_deref()?)?.clone())));
+        places.extend(present);
+        let known = known.and_then(|known| known.reading);
         let row_key = RowKey::Reading(SubjectKey::Array(key.clone()));
         let reading = match (facts.check_sectors, known) {
             // An array whose checker cannot be driven at present keeps the state of its check.
@@ -116,7 +124,7 @@ impl Watch {
                 Some(known)
             }
         };
-        self.arrays.insert(key, ArrayState { facts, absent_since: None, reading });
+        self.arrays.insert(key, ArrayState { facts, absent_since: None, reading, places });
         self.are_passes_planned = false;
     }
 

@@ -1,6 +1,7 @@
 //! Present problems: the condition of every incident that should be open.
 
 use crate::calendar::{DAY, HOUR, elapsed, show_date};
+use crate::causes::{HELD_SHOWN_MAX, degraded_key};
 use crate::events::WatchBug;
 use crate::facts::{ArrayFacts, ArrayKind, DiskKey};
 use crate::health::{HealthSign, HealthState};
@@ -27,6 +28,8 @@ pub(crate) struct Conditions {
     pub found: BTreeMap<IncidentKey, Condition>,
     /// Incidents that cannot be judged now: they stay as they were.
     pub unjudged: BTreeSet<IncidentKey>,
+    /// Incidents that send no messages, because the disk is not there and that is reported, or known to be short.
+    pub held: BTreeSet<IncidentKey>,
     /// Disks whose condition was put in words in this turn.
     described: Vec<DiskKey>,
 }
@@ -47,7 +50,16 @@ impl ConditionOutline {
             HealthState::Worn => (Urgency::Notice, "WORN"),
             _ => (Urgency::Notice, "WATCH"),
         };
-        let mut amounts: Vec<(String, u64)> = signs.iter().flat_map(HealthSign::amounts).collect();
+        // What the drive counts because of sectors that our own reads met is no news beside them.
+        let own =
+            signs.iter().map(|sign| if let HealthSign::UnreadableSectors(count) = sign { *count } else { 0 }).max();
+        let is_news = |sign: &&HealthSign| match sign {
+            HealthSign::Growth { kind, value, .. } | HealthSign::Level { kind, value, .. } => {
+                !kind.counts_bad_reads() || Some(*value) > own
+            }
+            _ => true,
+        };
+        let mut amounts: Vec<(String, u64)> = signs.iter().filter(is_news).flat_map(HealthSign::amounts).collect();
         amounts.sort();
         let headline = format!("{word} {}: {}", disk.label(), signs[0].words());
         Some(ConditionOutline { urgency, amounts, headline })
@@ -100,7 +112,7 @@ impl Watch {
                 }
                 continue;
             }
-            if let Some(condition) = self.degraded(facts) {
+            if let Some(condition) = self.degraded(array) {
                 conditions.found.insert(key_of(IncidentKind::Degraded), condition);
             }
             if let Some(subject) = WatchedSubject::of_array(array) {
@@ -148,6 +160,7 @@ impl Watch {
                     .insert(key_of(IncidentKind::Undelivered), single_sign(Urgency::Notice, 1, headline, lines));
             }
         }
+        self.list_consequences(&mut conditions.found);
         conditions
     }
 
@@ -172,7 +185,9 @@ impl Watch {
             }
         }
         if disk.live.name.is_none() {
-            conditions.unjudged.extend([IncidentKind::Unknown, IncidentKind::Unread, IncidentKind::Stuck].map(key_of));
+            let consequences = [IncidentKind::Unknown, IncidentKind::Unread, IncidentKind::Stuck].map(key_of);
+            conditions.held.extend(consequences.clone());
+            conditions.unjudged.extend(consequences);
             if !disk.is_missing(now) || self.is_planted(WatchBug::MissingUnreported) {
                 conditions.unjudged.insert(key_of(IncidentKind::Missing));
             } else {
@@ -187,10 +202,11 @@ impl Watch {
                     "Quiet     once it is taken out: sudo scrubjay forget {}",
                     typed(&disk.row.facts.key.0)
                 ));
-                conditions.found.insert(
-                    key_of(IncidentKind::Missing),
-                    with_controller(single_sign(Urgency::Replace, 1, headline, lines)),
-                );
+                // An array that lacks it says so, and names it.
+                let mut arrays = self.arrays.values().filter(|array| array.misses(&disk.row.facts.key));
+                let cause = arrays.next().map(|array| degraded_key(&array.facts));
+                let condition = Condition { cause, ..single_sign(Urgency::Replace, 1, headline, lines) };
+                conditions.found.insert(key_of(IncidentKind::Missing), with_controller(condition));
             }
             return;
         }
@@ -325,7 +341,7 @@ impl Watch {
             _ => vec!["Do        nothing yet; you get a message if it becomes worse".to_owned()],
         });
         lines.push(format!("Quiet     until it grows: sudo scrubjay accept {}", typed(&disk.row.facts.key.0)));
-        Condition { urgency, amounts, headline, lines, controller: None }
+        Condition { urgency, amounts, headline, lines, controller: None, cause: None }
     }
 
     /// How to replace a disk: this one, in this bay, in these arrays.
@@ -390,7 +406,8 @@ impl Watch {
         })
     }
 
-    fn degraded(&self, array: &ArrayFacts) -> Option<Condition> {
+    fn degraded(&self, state: &ArrayState) -> Option<Condition> {
+        let array = &state.facts;
         if !array.is_degraded() {
             return None;
         }
@@ -407,19 +424,29 @@ impl Watch {
             _ => format!("DEGRADED array {}: redundancy {left} of {} left", array.name, array.redundancy),
         };
         let members = array.members.len();
-        let lines = vec![
+        let mut lines = vec![
             format!(
                 "Array     {} ({}), {missing} of {members} members missing or not in sync",
                 array.name, array.level
             ),
             format!("At risk   {} more may fail before data are lost", left.max(0)),
-            "Do        add a disk in the place of the missing one; have a backup".to_owned(),
         ];
+        let gone = self.disks.values().filter(|disk| disk.live.name.is_none() && state.misses(&disk.row.facts.key));
+        let gone: Vec<&DiskState> = gone.take(HELD_SHOWN_MAX).collect();
+        lines.extend(gone.iter().map(|disk| self.disk_line(disk)));
+        lines.extend(match gone.is_empty() {
+            true => vec!["Do        have a backup; add a disk in the place of the missing one".to_owned()],
+            false => vec![
+                "Do        1. have a backup of what has none".to_owned(),
+                "          2. look at the disk's cable, its power and its port".to_owned(),
+                "          3. if it stays away: add another one in its place".to_owned(),
+            ],
+        });
         // Each place has a sign of its own: another lost member is news, even if one has come back meanwhile.
         let lost = array.members.iter().enumerate().filter(|(_, member)| !member.is_in_sync);
         let mut amounts: Vec<(String, u64)> = lost.map(|(place, _)| (format!("member {place}"), 1)).collect();
         amounts.sort();
-        Some(Condition { urgency, amounts, headline, lines, controller: None })
+        Some(Condition { urgency, amounts, headline, lines, controller: None, cause: None })
     }
 
     /// Are the disks of all members that are in sync present? If not, fewer damaged stripes may be known than there are.
@@ -460,7 +487,7 @@ impl Watch {
         ];
         let amounts =
             [("lost", lost), ("shared", shared as u64)].map(|(sign, count)| (sign.to_owned(), count)).to_vec();
-        Some(Condition { urgency, amounts, headline, lines, controller: None })
+        Some(Condition { urgency, amounts, headline, lines, controller: None, cause: None })
     }
 
     fn unread(&self, subject: WatchedSubject<'_>, now: UnixSeconds) -> Option<Condition> {
@@ -496,7 +523,8 @@ impl Watch {
             },
             "Until a sector is read nobody knows whether it still can be.".to_owned(),
         ];
-        Some(single_sign(Urgency::Notice, if is_over { 2 } else { 1 }, headline, lines))
+        let cause = self.cause_of(subject);
+        Some(Condition { cause, ..single_sign(Urgency::Notice, if is_over { 2 } else { 1 }, headline, lines) })
     }
 }
 
@@ -521,7 +549,7 @@ fn lost(array: &ArrayState, reading: &ReadingState) -> Option<Condition> {
         "Do        restore what lies there from a backup; a sector that is written can be read again".to_owned(),
     ]);
     let amounts = vec![("lost".to_owned(), sectors)];
-    Some(Condition { urgency: Urgency::Loss, amounts, headline, lines: lines.collect(), controller: None })
+    Some(Condition { urgency: Urgency::Loss, amounts, headline, lines: lines.collect(), controller: None, cause: None })
 }
 
 /// The condition of an array whose checker found copies or parity that disagree.
@@ -558,10 +586,10 @@ fn disagreement(array: &ArrayState, reading: &ReadingState) -> Option<Condition>
     let amounts = [("corrected", corrected), ("mismatched", mismatched)].into_iter().filter(|(_, count)| *count > 0);
     let amounts = amounts.map(|(sign, count)| (sign.to_owned(), count)).collect();
     let headline = format!("WATCH array {}: {problem}", array.facts.name);
-    Some(Condition { urgency: Urgency::Notice, amounts, headline, lines, controller: None })
+    Some(Condition { urgency: Urgency::Notice, amounts, headline, lines, controller: None, cause: None })
 }
 
 /// A condition with a single sign.
 fn single_sign(urgency: Urgency, amount: u64, headline: String, lines: Vec<String>) -> Condition {
-    Condition { urgency, amounts: vec![("so".to_owned(), amount)], headline, lines, controller: None }
+    Condition { urgency, amounts: vec![("so".to_owned(), amount)], headline, lines, controller: None, cause: None }
 }

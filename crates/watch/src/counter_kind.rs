@@ -52,6 +52,11 @@ impl CounterKind {
         !matches!(self, CounterKind::TimedOut | CounterKind::CableErrors)
     }
 
+    /// Does it rise when a read meets a bad sector?
+    pub fn counts_bad_reads(self) -> bool {
+        matches!(self, CounterKind::Pending | CounterKind::Reported | CounterKind::Uncorrectable)
+    }
+
     /// Does it only rise during the drive's life? The others fall when a sector is overwritten.
     pub fn only_rises(self) -> bool {
         !matches!(self, CounterKind::Pending | CounterKind::Uncorrectable)

@@ -48,7 +48,7 @@ pub fn celsius(facts: &SmartFacts) -> Option<i32> {
 pub const GROWTH_MEMORY: u64 = 70 * DAY;
 /// For how many seconds a counter that may fall must have been 0 until its growth is over: the sectors were rewritten, and a week
 /// of readings found no others (a judgement).
-const ZERO_MEMORY: u64 = 7 * DAY;
+pub const ZERO_MEMORY: u64 = 7 * DAY;
 
 /// The history of one counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -109,6 +109,18 @@ pub enum WatchBug {
     StoppedIsFinished,
     /// A missed date is reported only afterwards.
     WarnTooLate,
+    /// What comes and goes is told each time.
+    FlapUnbounded,
+    /// Consequences are told beside their cause.
+    ConsequencesTold,
+    /// No budget of messages is kept.
+    BudgetIgnored,
+    /// What comes back is taken for something new.
+    PastForgotten,
+    /// Attributes count by their number, whatever smartctl calls them.
+    AttributesByNumber,
+    /// What was held back by a cause stays silent for ever.
+    HeldForEver,
     /// Reminders are sent for accepted incidents.
     RemindTheAccepted,
     /// Members of an array are read at the same time.
@@ -147,13 +159,19 @@ pub enum WatchBug {
 
 impl WatchBug {
     /// All planted mistakes.
-    pub const ALL: [WatchBug; 23] = [
+    pub const ALL: [WatchBug; 29] = [
         WatchBug::ForgetUnderWay,
         WatchBug::RepeatUnmarked,
         WatchBug::SendBeforeKeep,
         WatchBug::GreenWhenStale,
         WatchBug::StoppedIsFinished,
         WatchBug::WarnTooLate,
+        WatchBug::FlapUnbounded,
+        WatchBug::ConsequencesTold,
+        WatchBug::BudgetIgnored,
+        WatchBug::PastForgotten,
+        WatchBug::AttributesByNumber,
+        WatchBug::HeldForEver,
         WatchBug::RemindTheAccepted,
         WatchBug::ReadMembersTogether,
         WatchBug::NarrowForecasts,

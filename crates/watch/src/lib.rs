@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Inside: `arrivals` and `observe` take events; `schedule` with `hold` and `forecast` decides what is read when;
-//! `health` and `risk` judge; `conditions` lists present problems, `telling` decides when each is reported to whom,
+//! `health` and `risk` judge; `conditions` lists present problems, `causes` which of them follow from others, `telling` decides when each is reported to whom,
 //! `letter` words it, and `outbox` sends it. `turn` joins them.
 //!
 //! ```
@@ -34,6 +34,7 @@
 mod arrivals;
 pub mod attributes;
 pub mod calendar;
+mod causes;
 pub mod channel;
 mod clock;
 mod conditions;

@@ -4,7 +4,8 @@ use crate::calendar::{HOUR, MINUTE, after};
 use crate::counters::{self, CounterHistory};
 use crate::events::WatchBug;
 use crate::facts::{
-    MediaKind, PassReport, ScsiSense, SessionNews, SessionSubject, SmartFacts, SmartReading, SmartRefusal, SubjectKey,
+    AtaAttribute, MediaKind, PassReport, ScsiSense, SessionNews, SessionSubject, SmartFacts, SmartReading,
+    SmartRefusal, SubjectKey,
 };
 use crate::health::{DriveReport, NVME_TEMPERATURE};
 use crate::reading::{ReadingState, SessionPhase};
@@ -25,7 +26,12 @@ const PROGRESS_RETRY: u64 = MINUTE;
 
 impl Watch {
     /// Takes the result of a SMART reading. Returns whether anything in it has changed since the last one.
-    pub(crate) fn smart(&mut self, now: UnixSeconds, name: &str, reading: SmartReading) -> bool {
+    pub(crate) fn smart(&mut self, now: UnixSeconds, name: &str, mut reading: SmartReading) -> bool {
+        if let SmartReading::Facts(facts) = &mut reading
+            && self.is_planted(WatchBug::AttributesByNumber)
+        {
+            facts.attributes.iter_mut().for_each(|line| *line = AtaAttribute::usual(line.id, line.raw));
+        }
         let (spinning, flash) = (self.settings.celsius_max, self.settings.celsius_max_flash);
         let Some(disk) = self.disk_by_name(name) else { return false };
         let limit = if disk.row.facts.media == MediaKind::Flash { flash } else { spinning };

@@ -6,7 +6,7 @@ use crate::counters::{CounterHistory, CounterKind};
 use crate::facts::{ArrayFacts, DiskFacts, DiskKey, SubjectKey};
 use crate::forecast::{ForecastErrors, IdleWeek, PassForecast};
 use crate::health::DriveReport;
-use crate::incident::{IncidentKey, IncidentRow, MessageReason, Urgency};
+use crate::incident::{CATCH_UP, IncidentKey, IncidentRow, MessageReason, PastIncident, Urgency};
 use crate::passes::PassHistory;
 use scrubjay_core::units::UnixSeconds;
 use std::collections::BTreeMap;
@@ -134,6 +134,8 @@ pub enum WatchRow {
     Array(ArrayFacts),
     /// An open incident.
     Incident(Box<IncidentRow>),
+    /// An incident that is over.
+    Past(Box<PastIncident>),
     /// A message that is not accepted yet.
     Message(Box<MessageRow>),
     /// A channel.
@@ -155,6 +157,8 @@ pub enum RowKey {
     Array(String),
     /// An incident.
     Incident(IncidentKey),
+    /// An incident that is over.
+    Past(IncidentKey),
     /// A message.
     Message(u64),
     /// A channel.
@@ -171,6 +175,7 @@ impl WatchRow {
             WatchRow::Idle(key, _) => RowKey::Idle(key.clone()),
             WatchRow::Array(facts) => RowKey::Array(facts.key.clone()),
             WatchRow::Incident(row) => RowKey::Incident(row.key.clone()),
+            WatchRow::Past(row) => RowKey::Past(row.key.clone()),
             WatchRow::Message(row) => RowKey::Message(row.number),
             WatchRow::Channel(row) => RowKey::Channel(row.name.clone()),
         }
@@ -191,6 +196,7 @@ impl WatchRow {
                 for history in row.counters.values_mut() {
                     clamp_date(&mut history.since);
                     clamp_date(&mut history.grew);
+                    clamp_date(&mut history.zero_since);
                 }
             }
             WatchRow::Reading(_, row) => {
@@ -201,7 +207,13 @@ impl WatchRow {
             WatchRow::Idle(..) | WatchRow::Array(_) => {}
             WatchRow::Incident(row) => {
                 clamp_date(&mut row.opened);
-                [&mut row.last_message, &mut row.less_since].into_iter().flatten().for_each(clamp_date);
+                let dates = [&mut row.last_message, &mut row.less_since, &mut row.away_since];
+                dates.into_iter().flatten().chain(&mut row.written).for_each(clamp_date);
+                row.held_until = row.held_until.min(after(now, CATCH_UP));
+            }
+            WatchRow::Past(row) => {
+                clamp_date(&mut row.ended);
+                row.written.iter_mut().for_each(clamp_date);
             }
             WatchRow::Message(row) => {
                 clamp_date(&mut row.written);

@@ -41,6 +41,8 @@ pub struct WatchSettings {
     /// Seconds of the calendar that pass while an answer takes one second: 1 except in tests with a fast calendar. Time
     /// limits for answers are multiplied by it.
     pub pace: u64,
+    /// A random number, another one at each start: what makes messages' identifiers unique.
+    pub run: u64,
     /// The seed of codes: any number that does not change on this machine.
     pub secret: u64,
 }
@@ -61,6 +63,7 @@ impl Default for WatchSettings {
             smart_every: 4 * HOUR,
             channels: Vec::new(),
             pace: 1,
+            run: 0,
             secret: 0,
         }
     }

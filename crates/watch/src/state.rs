@@ -7,7 +7,7 @@ use crate::events::{WatchBug, WatchOp};
 use crate::facts::{ArrayFacts, DiskFacts, DiskKey, SmartRefusal};
 use crate::forecast::AllForeseen;
 use crate::health::{self, DriveReport, HealthSign, HealthState, OwnEvidence};
-use crate::incident::{IncidentKey, IncidentRow};
+use crate::incident::{IncidentKey, IncidentRow, PastIncident};
 use crate::reading::ReadingState;
 use crate::rows::{DiskRow, HostRow, MessageRow, RowKey, WatchRow};
 use crate::settings::WatchSettings;
@@ -147,6 +147,17 @@ pub(crate) struct ArrayState {
     pub absent_since: Option<UnixSeconds>,
     /// The state of its own check; `None`: the pump cannot drive one.
     pub reading: Option<ReadingState>,
+    /// The disk that was last seen at each of its places. (Not known after a start for a place that is empty since before.)
+    pub places: BTreeMap<usize, DiskKey>,
+}
+
+impl ArrayState {
+    /// Was this disk last seen at a place of it that is not in sync?
+    pub fn misses(&self, disk: &DiskKey) -> bool {
+        let mut places = self.places.iter().filter(|(_, key)| *key == disk);
+        self.absent_since.is_none()
+            && places.any(|(&place, _)| self.facts.members.get(place).is_some_and(|member| !member.is_in_sync))
+    }
 }
 
 /// The machine that watches over disks. See the crate's documentation.
@@ -162,6 +173,8 @@ pub struct Watch {
     pub(crate) sightings: BTreeMap<String, (DiskFacts, UnixSeconds)>,
     pub(crate) arrays: BTreeMap<String, ArrayState>,
     pub(crate) incidents: BTreeMap<IncidentKey, IncidentRow>,
+    /// Incidents that were over in the last 30 days, and were reported.
+    pub(crate) past: BTreeMap<IncidentKey, PastIncident>,
     pub(crate) outbox: BTreeMap<u64, MessageRow>,
     pub(crate) channels: BTreeMap<String, ChannelRow>,
     /// Wrong codes that were typed since each channel was sent its own.
@@ -232,6 +245,7 @@ impl Watch {
             RowKey::Idle(key) => WatchRow::Idle(key.clone(), Box::new(self.reading(key)?.idle.clone())),
             RowKey::Array(array) => WatchRow::Array(self.arrays.get(array)?.facts.clone()),
             RowKey::Incident(incident) => WatchRow::Incident(Box::new(self.incidents.get(incident)?.clone())),
+            RowKey::Past(incident) => WatchRow::Past(Box::new(self.past.get(incident)?.clone())),
             RowKey::Message(number) => WatchRow::Message(Box::new(self.outbox.get(number)?.clone())),
             RowKey::Channel(name) => WatchRow::Channel(self.channels.get(name)?.clone()),
         })

@@ -157,7 +157,8 @@ impl Watch {
         for light in lights[..3].iter_mut().filter(|light| light.colour == LightColour::Green && is_blind) {
             (light.colour, light.words) = (LightColour::Grey, format!("not known now; was: {}", light.words));
         }
-        let mut open: Vec<_> = self.incidents.values().filter(|incident| !incident.is_accepted).collect();
+        let present = || self.incidents.values().filter(|incident| incident.is_present(now));
+        let mut open: Vec<_> = present().filter(|incident| !incident.is_accepted).collect();
         open.sort_by_key(|incident| (std::cmp::Reverse(incident.condition.urgency), incident.opened));
         let worst = open.first().map(|incident| incident.condition.urgency);
         let first = open.first().map_or(String::new(), |incident| incident.condition.headline.clone());
@@ -188,10 +189,10 @@ impl Watch {
             None if lights[3].colour == LightColour::Red => {
                 "Nothing new is known to be wrong, but nobody would be told if it were.".to_owned()
             }
-            None if !self.incidents.is_empty() && unknown > 0 => {
+            None if present().next().is_some() && unknown > 0 => {
                 "Nothing is wrong but what you have accepted, and not all is known.".to_owned()
             }
-            None if !self.incidents.is_empty() => "Nothing is wrong but what you have accepted.".to_owned(),
+            None if present().next().is_some() => "Nothing is wrong but what you have accepted.".to_owned(),
             None if unknown > 0 => "Nothing is known to be wrong, but not all is known.".to_owned(),
             None => "Nothing new is wrong.".to_owned(),
         };

@@ -1,10 +1,13 @@
 //! Decides which messages are written when: incidents open, grow and end.
 
-use crate::calendar::{HOUR, after};
+use crate::calendar::{HOUR, after, elapsed};
 use crate::channel;
 use crate::conditions::Conditions;
 use crate::events::WatchBug;
-use crate::incident::{IncidentKey, IncidentKind, IncidentRow, IncidentSubject, MessageReason, TOGETHER_MIN, Urgency};
+use crate::incident::{
+    BUDGET_MONTH, CATCH_UP, IncidentKey, IncidentKind, IncidentRow, IncidentSubject, MESSAGES_MAX, MessageId,
+    MessageReason, PastIncident, TOGETHER_MIN, Urgency,
+};
 use crate::letter::{LetterText, is_common_cause};
 use crate::rows::{MessageRow, RowKey};
 use crate::state::Watch;
@@ -13,6 +16,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The hour of the day before which no report is written.
 const REPORT_HOUR: u32 = 8;
+
+/// How far the end of a consequence's silence may lag, in seconds: it is not written at each turn.
+const HELD_STEP: u64 = 6 * HOUR;
 
 /// Reminders of this many disks at once are one message.
 const REMINDERS_MIN: usize = 10;
@@ -59,11 +65,14 @@ impl Watch {
                 Some(incident) => incident.condition = condition.clone(),
                 None => {
                     let incident = IncidentRow::new(key.clone(), now, condition.clone());
-                    self.incidents.insert(key.clone(), incident);
+                    let past = self.past.get(key).filter(|_| !self.is_planted(WatchBug::PastForgotten));
+                    self.incidents.insert(key.clone(), incident.returned(past));
+                    self.forget_past(key);
                 }
             }
             self.changed.insert(RowKey::Incident(key.clone()));
         }
+        self.note_presence(now, &conditions);
         let mut wake = UnixSeconds(u64::MAX);
         for (key, incident) in &mut self.incidents {
             let (is_changed, next) = incident.lower_known(now);
@@ -76,17 +85,75 @@ impl Watch {
         let is_over = |key: &&IncidentKey| !conditions.found.contains_key(key) && !conditions.unjudged.contains(key);
         let ended: Vec<IncidentKey> = self.incidents.keys().filter(is_over).cloned().collect();
         for key in ended {
-            self.resolve(now, &key);
+            let exists = self.has_subject(&key.subject);
+            let Some(incident) = self.incidents.get_mut(&key) else { continue };
+            // What a person made the watch forget does not come back.
+            match incident.is_gone(now) {
+                Err((at, is_new)) if exists && !self.is_planted(WatchBug::FlapUnbounded) => {
+                    if is_new {
+                        self.changed.insert(RowKey::Incident(key));
+                    }
+                    self.wake_at(at);
+                }
+                _ => self.resolve(now, &key),
+            }
         }
+        let is_old = |past: &&PastIncident| elapsed(now, past.ended) >= BUDGET_MONTH;
+        let old: Vec<IncidentKey> = self.past.values().filter(is_old).map(|past| past.key.clone()).collect();
+        old.iter().for_each(|key| self.forget_past(key));
         self.catch_up(now);
         self.write_due(now);
     }
 
+    /// Notes which incidents are there again, and which are consequences of others for some time to come.
+    fn note_presence(&mut self, now: UnixSeconds, conditions: &Conditions) {
+        let held_until = after(now, CATCH_UP);
+        let is_for_ever = self.is_planted(WatchBug::HeldForEver);
+        let is_told = |watch: &Watch, cause: &IncidentKey| {
+            conditions.found.contains_key(cause) || watch.incidents.contains_key(cause)
+        };
+        let with_cause = conditions
+            .found
+            .iter()
+            .filter(|(_, condition)| condition.cause.as_ref().is_some_and(|cause| is_told(self, cause)));
+        let mut held: BTreeSet<&IncidentKey> = with_cause.map(|(key, _)| key).chain(&conditions.held).collect();
+        if self.is_planted(WatchBug::ConsequencesTold) {
+            held.clear();
+        }
+        for (key, incident) in &mut self.incidents {
+            let mut is_changed = conditions.found.contains_key(key) && incident.is_there();
+            // Once in some hours is enough.
+            if held.contains(key) && after(incident.held_until, HELD_STEP) < held_until {
+                incident.held_until = if is_for_ever { UnixSeconds(u64::MAX / 2) } else { held_until };
+                is_changed = true;
+            }
+            if is_changed {
+                self.changed.insert(RowKey::Incident(key.clone()));
+            }
+        }
+    }
+
+    /// Does the watch still know of the subject of an incident?
+    fn has_subject(&self, subject: &IncidentSubject) -> bool {
+        match subject {
+            IncidentSubject::Disk(key) => self.disks.contains_key(key),
+            IncidentSubject::Array(key) => self.arrays.contains_key(key),
+            IncidentSubject::Channel(name) => self.channels.contains_key(name),
+        }
+    }
+
+    fn forget_past(&mut self, key: &IncidentKey) {
+        if self.past.remove(key).is_some() {
+            self.dropped.insert(RowKey::Past(key.clone()));
+        }
+    }
+
     /// Ends an incident, and reports that to the channels that had reported it.
     fn resolve(&mut self, now: UnixSeconds, key: &IncidentKey) {
-        let Some(incident) = self.incidents.remove(key) else { return };
+        let Some(mut incident) = self.incidents.remove(key) else { return };
         self.dropped.insert(RowKey::Incident(key.clone()));
         if incident.last_message.is_some() {
+            incident.note_written(now);
             let text = self.incident_letter(&incident, MessageReason::Resolved, now);
             let about = vec![key.clone()];
             // A channel that was added beside others has not reported it.
@@ -98,6 +165,10 @@ impl Watch {
             self.write_to(channels, now, MessageReason::Resolved, about, Urgency::Notice, incident.thread, |_, _| {
                 copy_text(&text)
             });
+            if self.has_subject(&key.subject) {
+                self.past.insert(key.clone(), incident.past(now));
+                self.changed.insert(RowKey::Past(key.clone()));
+            }
         }
     }
 
@@ -113,6 +184,13 @@ impl Watch {
                 &unaccepted
             } else {
                 incident
+            };
+            let unbounded;
+            let judged = if self.is_planted(WatchBug::BudgetIgnored) {
+                unbounded = IncidentRow { written: Vec::new(), ..judged.clone() };
+                &unbounded
+            } else {
+                judged
             };
             let Some((at, reason)) = judged.next_message().filter(|_| self.has_recipient(key)) else { continue };
             if reason == MessageReason::Grown && self.is_planted(WatchBug::GrowthUnreported) {
@@ -145,6 +223,14 @@ impl Watch {
         }
     }
 
+    /// Ends what is away, as far as its end may be told now: a new channel is not told of what is not so.
+    fn end_away(&mut self, now: UnixSeconds) {
+        let may_end =
+            |row: &&IncidentRow| row.away_since.is_some() && !row.is_accepted && row.allowed_from(MESSAGES_MAX) <= now;
+        let keys: Vec<IncidentKey> = self.incidents.values().filter(may_end).map(|row| row.key.clone()).collect();
+        keys.iter().for_each(|key| self.resolve(now, key));
+    }
+
     /// Reports to new channels the open incidents that were reported by others, in their present condition.
     fn catch_up(&mut self, now: UnixSeconds) {
         let new_channels: Vec<String> = self
@@ -153,6 +239,9 @@ impl Watch {
             .filter(|channel| !channel.is_caught_up)
             .map(|channel| channel.name.clone())
             .collect();
+        if !new_channels.is_empty() {
+            self.end_away(now);
+        }
         for name in new_channels {
             if let Some(channel) = self.channels.get_mut(&name) {
                 channel.is_caught_up = true;
@@ -185,7 +274,7 @@ impl Watch {
         reason: MessageReason,
         about: Vec<IncidentKey>,
         urgency: Urgency,
-        thread: Option<u64>,
+        thread: Option<MessageId>,
         text: &LetterText,
     ) {
         let number = self.write(now, reason, about.clone(), urgency, thread, |_, _| copy_text(text));
@@ -213,9 +302,9 @@ impl Watch {
         reason: MessageReason,
         about: Vec<IncidentKey>,
         urgency: Urgency,
-        thread: Option<u64>,
+        thread: Option<MessageId>,
         text: impl Fn(&Watch, &str) -> LetterText,
-    ) -> u64 {
+    ) -> MessageId {
         let channels = self.channels.keys().cloned().collect();
         self.write_to(channels, now, reason, about, urgency, thread, text)
     }
@@ -229,11 +318,11 @@ impl Watch {
         reason: MessageReason,
         about: Vec<IncidentKey>,
         urgency: Urgency,
-        thread: Option<u64>,
+        thread: Option<MessageId>,
         text: impl Fn(&Watch, &str) -> LetterText,
-    ) -> u64 {
+    ) -> MessageId {
         let urgency = if self.is_planted(WatchBug::HoldUrgentInQuietHours) { Urgency::Notice } else { urgency };
-        let first = self.host.next_message;
+        let first = MessageId { number: self.host.next_message, run: self.settings.run };
         for channel in channels {
             if about.iter().any(|key| !Self::is_sent_by(key, &channel)) {
                 continue;
@@ -241,7 +330,7 @@ impl Watch {
             self.try_oldest_of(now, &channel);
             let plain = text(self, &channel);
             let LetterText { subject, body } = self.with_blindness(plain);
-            let id = |number: u64| format!("<scrubjay-{number}.{channel}@{}>", self.settings.host);
+            let id = |id: MessageId| id.text(&channel, &self.settings.host);
             let row = MessageRow {
                 number: self.host.next_message,
                 id: id(first),
@@ -262,7 +351,7 @@ impl Watch {
             self.outbox.insert(row.number, row);
             self.host.next_message += 1;
         }
-        self.host.next_message = self.host.next_message.max(first + 1);
+        self.host.next_message = self.host.next_message.max(first.number + 1);
         self.changed.insert(RowKey::Host);
         first
     }

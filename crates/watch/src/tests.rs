@@ -2,6 +2,7 @@
 
 mod arrivals;
 mod blind;
+mod causes;
 mod checked;
 mod clocks;
 mod dangers;

@@ -33,6 +33,7 @@ impl Watch {
             sightings: BTreeMap::new(),
             arrays: BTreeMap::new(),
             incidents: BTreeMap::new(),
+            past: BTreeMap::new(),
             outbox: BTreeMap::new(),
             channels: BTreeMap::new(),
             wrong_codes: BTreeMap::new(),
@@ -66,10 +67,12 @@ impl Watch {
                 WatchRow::Array(facts) => {
                     let sectors = facts.check_sectors.unwrap_or(0);
                     let reading = ReadingState::new(sectors, MediaKind::Spinning, now);
-                    let array = ArrayState { facts, absent_since: Some(now), reading: Some(reading) };
+                    let array =
+                        ArrayState { facts, absent_since: Some(now), reading: Some(reading), places: BTreeMap::new() };
                     watch.arrays.insert(array.facts.key.clone(), array);
                 }
                 WatchRow::Incident(row) => drop(watch.incidents.insert(row.key.clone(), *row)),
+                WatchRow::Past(row) => drop(watch.past.insert(row.key.clone(), *row)),
                 WatchRow::Message(row) => drop(watch.outbox.insert(row.number, *row)),
                 WatchRow::Channel(row) => drop(watch.channels.insert(row.name.clone(), row)),
             }
@@ -288,8 +291,9 @@ impl Watch {
                 let is_meant = |incident: &IncidentRow| {
                     incident.key.subject == subject && (!incident.is_accepted || incident.is_grown())
                 };
-                let any_reported =
-                    self.incidents.values().any(|incident| is_meant(incident) && incident.last_message.is_some());
+                let is_reported =
+                    |incident: &IncidentRow| incident.key.subject == subject && incident.last_message.is_some();
+                let any_reported = self.incidents.values().any(is_reported);
                 for incident in self.incidents.values_mut().filter(|incident| is_meant(incident)) {
                     if any_reported && incident.last_message.is_none() {
                         continue;
@@ -351,6 +355,7 @@ impl Watch {
             self.subjects().map(|subject| WatchRow::Reading(subject.key(), Box::new(subject.reading().row.clone()))),
         );
         rows.extend(self.incidents.values().map(|row| WatchRow::Incident(Box::new(row.clone()))));
+        rows.extend(self.past.values().map(|row| WatchRow::Past(Box::new(row.clone()))));
         rows.extend(self.outbox.values().map(|row| WatchRow::Message(Box::new(row.clone()))));
         rows.extend(self.channels.values().map(|row| WatchRow::Channel(row.clone())));
         for mut row in rows {
@@ -372,6 +377,7 @@ impl Watch {
                     }
                 }
                 WatchRow::Incident(row) => drop(self.incidents.insert(row.key.clone(), *row)),
+                WatchRow::Past(row) => drop(self.past.insert(row.key.clone(), *row)),
                 WatchRow::Message(row) => drop(self.outbox.insert(row.number, *row)),
                 WatchRow::Channel(row) => drop(self.channels.insert(row.name.clone(), row)),
                 WatchRow::Idle(..) | WatchRow::Array(_) => {}

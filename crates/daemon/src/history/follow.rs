@@ -19,7 +19,9 @@ pub fn before_keep(database: &Connection, now: UnixSeconds, row: &WatchRow) -> R
         WatchRow::Incident(row) => incident(database, now, row),
         WatchRow::Message(row) => message(database, now, row),
         WatchRow::Channel(row) => channel(database, now, row),
-        WatchRow::Host(_) | WatchRow::Reading(..) | WatchRow::Idle(..) | WatchRow::Array(_) => Ok(()),
+        WatchRow::Host(_) | WatchRow::Reading(..) | WatchRow::Idle(..) | WatchRow::Array(_) | WatchRow::Past(_) => {
+            Ok(())
+        }
     }
 }
 
@@ -36,7 +38,7 @@ pub fn before_remove(database: &Connection, now: UnixSeconds, key: &RowKey) -> R
             if is_known { note() } else { Ok(()) }
         }
         RowKey::Array(key) => database.execute("DELETE FROM array_place WHERE array = ?1", [key]).map(drop),
-        RowKey::Host | RowKey::Reading(_) | RowKey::Idle(_) => Ok(()),
+        RowKey::Host | RowKey::Reading(_) | RowKey::Idle(_) | RowKey::Past(_) => Ok(()),
     }
 }
 

@@ -33,6 +33,11 @@ pub fn dates(dates: &[UnixSeconds]) -> String {
     numbers(&seconds)
 }
 
+/// Reads [`dates`], however many there are.
+pub fn dates_list_of(text: &str) -> Result<Vec<UnixSeconds>> {
+    Ok(numbers_of(text)?.into_iter().map(UnixSeconds).collect())
+}
+
 /// Reads [`dates`]; there must be `N`.
 pub fn dates_of<const N: usize>(text: &str) -> Result<[UnixSeconds; N]> {
     let dates: Vec<UnixSeconds> = numbers_of(text)?.into_iter().map(UnixSeconds).collect();

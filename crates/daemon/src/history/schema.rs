@@ -6,7 +6,7 @@ pub const APPLICATION_ID: i64 = 0x534a_6179;
 /// The steps: the first makes version 1 of an empty file.
 pub const STEPS: [&str; 2] = [VERSION_1, VERSION_2];
 
-/// Heat, warnings and the sector of a self-test; the highest value of a counter that may fall.
+/// Heat, warnings and the sector of a self-test; the highest value of a counter that may fall; what came back, and what is a consequence.
 const VERSION_2: &str = "
 ALTER TABLE disk ADD COLUMN hot INTEGER;
 ALTER TABLE disk ADD COLUMN sense INTEGER;
@@ -14,6 +14,16 @@ ALTER TABLE disk ADD COLUMN self_test_lba INTEGER;
 ALTER TABLE disk_counter ADD COLUMN peak INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE disk_counter ADD COLUMN zero_since INTEGER NOT NULL DEFAULT 0;
 UPDATE disk_counter SET peak = value;
+ALTER TABLE incident ADD COLUMN thread_run INTEGER;
+ALTER TABLE incident ADD COLUMN written TEXT NOT NULL DEFAULT '[]';
+ALTER TABLE incident ADD COLUMN returns INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE incident ADD COLUMN away_since INTEGER;
+ALTER TABLE incident ADD COLUMN held_until INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE incident_past (
+    sort TEXT NOT NULL, subject TEXT NOT NULL, kind TEXT NOT NULL, ended INTEGER NOT NULL, returns INTEGER NOT NULL,
+    written TEXT NOT NULL, thread INTEGER, thread_run INTEGER,
+    PRIMARY KEY (sort, subject, kind)
+) STRICT, WITHOUT ROWID;
 ";
 
 const VERSION_1: &str = "

@@ -205,7 +205,7 @@ impl Daemon<'_> {
         let channels = open_channels(&path, &config).map_err(|error| error.to_string())?;
         let mut settings = config.settings(&host_name(), self.settings.secret);
         settings.channels = channels.for_watch();
-        settings.pace = self.settings.pace;
+        (settings.pace, settings.run) = (self.settings.pace, self.settings.run);
         self.messengers.change(channels);
         self.deliveries.clear();
         (self.config, self.settings) = (config, settings.clone());

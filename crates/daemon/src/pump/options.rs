@@ -8,8 +8,10 @@ use crate::time::TestCalendar;
 use scrubjay_device::store::short_name;
 use scrubjay_jobs::JobError;
 use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::Read;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The group that may open the page's socket; only the unit of the web page is in it (packaging/).
 const PAGE_GROUP: &str = "scrubjay-page";
@@ -112,6 +114,15 @@ pub fn host_name() -> String {
 pub(super) fn secret() -> u64 {
     let id = fs::read_to_string("/etc/machine-id").unwrap_or_else(|_| host_name());
     u64::from_str_radix(&short_name(id.trim()), 16).unwrap_or_default()
+}
+
+/// A random number for this run of the daemon; the time, where there is none to be had.
+pub(super) fn run_number() -> u64 {
+    let mut bytes = [0; 8];
+    match File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes)) {
+        Ok(()) => u64::from_ne_bytes(bytes),
+        Err(_) => SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64),
+    }
 }
 
 #[cfg(test)]

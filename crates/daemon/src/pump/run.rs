@@ -4,7 +4,9 @@ use super::drives::SmartQueue;
 use super::hours::IdleHours;
 use super::messengers::Messengers;
 use super::news::{self, DaemonNews};
-use super::options::{DaemonError, DaemonOptions, host_name, lock_folder, open_channels, page_group, secret};
+use super::options::{
+    DaemonError, DaemonOptions, host_name, lock_folder, open_channels, page_group, run_number, secret,
+};
 use super::state::{Daemon, is_called, is_called_permanently, mark_of};
 use super::surveyor::Surveyor;
 use crate::config::WatchConfig;
@@ -67,6 +69,7 @@ impl<'s> Daemon<'s> {
         let mut settings = config.settings(&host_name(), secret());
         settings.channels = channels.for_watch();
         settings.pace = clock.pace();
+        settings.run = run_number();
         let marks = rows.iter().filter_map(mark_of).collect();
         let zone = ZonedCalendar::system();
         let zone_name = zone.name().map(str::to_owned);

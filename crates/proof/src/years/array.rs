@@ -13,8 +13,10 @@ pub(super) struct ArrayTruth {
     start: u64,
     chunk: u64,
     /// Members that are not in sync.
-    lost: Vec<usize>,
+    pub lost: Vec<usize>,
     pub degraded_since: Option<u64>,
+    /// From when to when it was degraded, each time.
+    pub spans: Vec<(u64, u64)>,
     /// Since when it is being rebuilt, or checks itself.
     pub at_work_since: Option<u64>,
     /// Since when one more failure would lose data; `None`: it would not, or did so until shortly before.
@@ -45,9 +47,19 @@ impl ArrayTruth {
             (true, false) => (self.graver_since, self.lighter_since) = (None, at),
             _ => {}
         }
+        if let Some(since) = self.degraded_since.filter(|_| lost.is_empty()) {
+            self.spans.push((since, at));
+        }
         self.lost = lost.to_vec();
         self.degraded_since = (!lost.is_empty()).then_some(self.degraded_since.unwrap_or(at));
         self.at_work_since = is_at_work.then_some(self.at_work_since.unwrap_or(at));
+    }
+
+    /// Was it degraded at a time, or until some seconds before it?
+    pub fn was_degraded(&self, at: u64, before: u64) -> bool {
+        let open = self.degraded_since.map(|since| (since, u64::MAX));
+        let mut spans = self.spans.iter().copied().chain(open);
+        spans.any(|(from, to)| from <= at && to.saturating_add(before) > at)
     }
 
     /// Is there a stripe with unreadable sectors on two members, or that cannot be rebuilt? `unreadable` returns the

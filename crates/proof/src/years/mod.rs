@@ -15,6 +15,9 @@
 //! - Each incident is reported once in each channel when it opens; then come reminders after 1, 2, 4, 8, 16, 32 days,
 //!   neither early nor left out, and none once a person accepted it; then a message when it grows, and one when it is
 //!   over. Missing disks, disks with lasting evidence against them, and degraded arrays are reported within a day or two.
+//! - One thing makes at most 3 messages a day and 12 in 30 days by each channel, however it comes and goes; from 8 in 30 days on,
+//!   or 2 in a day, reminders may wait. Sectors that are not read because an array is degraded are that incident's, and need no
+//!   warning of their own until fourteen days after it is whole; nor does a disk that it lacks need a message of its own.
 //! - When a second fault makes an incident graver (the last member that may fail is lost; a disk with a bad cable shows bad
 //!   sectors), that is reported within a day, unless a person accepted it since. So are stripes in which unreadable sectors
 //!   of two members meet, and channels that no person confirmed, or that accept nothing; of these, the first day is borne.

@@ -10,9 +10,9 @@ use scrubjay_sim::host::run::HostSummary;
 use scrubjay_sim::host::setup::{EPOCH, HostSetup};
 use scrubjay_watch::hours::DailyHours;
 use scrubjay_watch::incident::{IncidentKey, IncidentKind, IncidentSubject, MessageReason};
-use scrubjay_watch::rows::MessageRow;
+use scrubjay_watch::rows::{MessageRow, WatchRow};
 use scrubjay_watch::status::WatchStatus;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 const HOUR: u64 = 3600;
 const DAY: u64 = 24 * HOUR;
@@ -20,6 +20,8 @@ const DAY: u64 = 24 * HOUR;
 const WARNING: u64 = 7 * DAY;
 /// A warned date is at most this many seconds away: a warning may come a day early, and by what a sixteenth of a pass took.
 const SOON: u64 = 9 * DAY;
+/// Seconds for which what was held back by a cause may be caught up with in silence.
+const CATCH_UP: u64 = 14 * DAY;
 /// Seconds within which a heartbeat comes after it is due, or after the machine is switched on: a clock that began in
 /// 1970 is not believed at first.
 const BEATS_WITHIN: u64 = 4 * HOUR;
@@ -56,6 +58,8 @@ pub struct YearOracle {
     /// The sum of all jumps of the clock, in seconds, forwards and backwards alike.
     pub(super) jumped: u64,
     threads: BTreeMap<(String, IncidentKey), ThreadTruth>,
+    /// Incidents that the watch takes to be away for a while.
+    away: BTreeSet<IncidentKey>,
     /// When the watch last reported that its daily check went well, and the jumps by then.
     beat: (u64, u64),
     outcome: YearOutcome,
@@ -77,6 +81,7 @@ impl YearOracle {
             pause: None,
             jumped: 0,
             threads: BTreeMap::new(),
+            away: BTreeSet::new(),
             beat: (EPOCH, 0),
             outcome: YearOutcome::default(),
         }
@@ -100,11 +105,85 @@ impl YearOracle {
             return;
         }
         let warn_by = self.power.after_stretch(due - WARNING - DAY, HOUR).max(due - WARNING);
+        if self.is_held(warn_by, disk) {
+            return;
+        }
         let truth = &self.disks[disk];
         if truth.warned.is_none_or(|warned| warned > warn_by) && at > warn_by {
             let (key, warned) = (truth.key.clone(), truth.warned.map(|warned| at.saturating_sub(warned) / DAY));
             let age = (at - last) / DAY;
             self.fault(at, format!("a sector of {key} was not read for {age} days; said so {warned:?} days before"));
+        }
+    }
+
+    /// Was this disk held back at this time, or shortly before: by a degraded array, or because it was not there, or too hot? Those say so.
+    fn is_held(&self, at: u64, disk: usize) -> bool {
+        let before = CATCH_UP + 2 * DAY + self.jumped;
+        let mut arrays = self.arrays.values().filter(|array| array.members.contains(&disk));
+        arrays.any(|array| array.was_degraded(at, before) || array.was_degraded(at + DAY, before))
+            || self.disks[disk].was_away(at, before)
+    }
+
+    /// Has the cause of this incident lasted for some days, so that it is silent itself? (A new channel is told all that is open.)
+    fn is_long_held(&self, at: u64, key: &IncidentKey) -> bool {
+        let IncidentSubject::Disk(disk) = &key.subject else { return false };
+        let Some(disk) = self.disks.iter().position(|known| known.key == disk.0) else { return false };
+        let is_new = self.mail.channels.values().any(|channel| at < channel.known_since.saturating_add(2 * DAY));
+        let mut arrays = self.arrays.values().filter(|array| array.members.contains(&disk));
+        let is_long = |since: u64| self.power.after_stretch(since + DAY, HOUR) + self.jumped <= at;
+        key.kind == IncidentKind::Unread && !is_new && arrays.any(|array| array.degraded_since.is_some_and(is_long))
+    }
+
+    /// Does an array that lacks this disk say so for it, or did until some days ago?
+    fn is_covered(&self, at: u64, disk: usize) -> bool {
+        let covered = self.disks[disk].covered;
+        covered > 0 && covered + CATCH_UP + 2 * DAY + self.jumped > at
+    }
+
+    /// Notes for which disks degraded arrays speak.
+    fn cover(&mut self, at: u64) {
+        let lost: Vec<usize> = self.arrays.values().flat_map(|array| array.lost.iter().copied()).collect();
+        lost.into_iter().for_each(|disk| self.disks[disk].covered = at);
+    }
+
+    /// Is this incident a consequence of another one, which lists it?
+    fn is_consequence(&self, at: u64, key: &IncidentKey) -> bool {
+        let IncidentSubject::Disk(disk) = &key.subject else { return false };
+        let Some(disk) = self.disks.iter().position(|known| known.key == disk.0) else { return false };
+        match key.kind {
+            IncidentKind::Unread => self.is_held(at, disk),
+            IncidentKind::Missing => self.is_covered(at, disk),
+            IncidentKind::Unknown | IncidentKind::Stuck => {
+                self.disks[disk].was_away(at, CATCH_UP + 2 * DAY + self.jumped)
+            }
+            _ => false,
+        }
+    }
+
+    /// May this incident be over for the watch though the model has a cause for it? Sectors are late by the watch's own account, which
+    /// is finer than the model's; a channel may seem down to the model for hours after; and what does not last (a cable) is evidence for
+    /// ever there.
+    fn may_end_unseen(&self, key: &IncidentKey) -> bool {
+        let IncidentSubject::Disk(disk) = &key.subject else {
+            return matches!(key.kind, IncidentKind::Undelivered | IncidentKind::Stripes);
+        };
+        let is_lasting = self.disks.iter().any(|known| known.key == disk.0 && known.lasting.is_some());
+        matches!(key.kind, IncidentKind::Unread | IncidentKind::Stuck)
+            || key.kind == IncidentKind::Health && !is_lasting
+    }
+
+    /// Notes which incidents the watch takes to be away: it sends no reminders of them.
+    fn on_kept(&mut self, at: u64, rows: &[WatchRow]) {
+        for row in rows {
+            let WatchRow::Incident(row) = row else { continue };
+            let changes = match row.away_since {
+                Some(_) => self.away.insert(row.key.clone()),
+                None => self.away.remove(&row.key),
+            };
+            if changes && self.may_end_unseen(&row.key) {
+                let threads = self.threads.iter_mut().filter(|((_, key), _)| *key == row.key);
+                threads.for_each(|(_, thread)| thread.untrue = at);
+            }
         }
     }
 
@@ -120,14 +199,21 @@ impl YearOracle {
         for key in &row.about {
             // A new channel receives open incidents, and their reminders together with the other channels from then on.
             let other_thread = self.threads.iter().find(|((_, known), thread)| known == key && thread.is_open);
-            let other_thread = other_thread.map(|(_, thread)| *thread).filter(|_| cause == MessageCause::Opened);
+            let other_thread = other_thread.map(|(_, thread)| thread.clone()).filter(|_| cause == MessageCause::Opened);
             let thread = self.threads.entry((row.channel.clone(), key.clone())).or_default();
-            if let Err(error) = thread.next(cause, at, self.jumped) {
+            let is_forgotten = matches!(&key.subject, IncidentSubject::Disk(disk)
+                if self.disks.iter().any(|known| known.key == disk.0 && known.is_forgotten));
+            if let Err(error) = thread.next(cause, at, self.jumped, is_forgotten) {
                 self.fault(at, format!("{key:?} by {}: {error}", row.channel));
             } else if let Some(other_thread) = other_thread {
                 self.threads.insert((row.channel.clone(), key.clone()), other_thread);
             }
-            if cause != MessageCause::Resolved && !self.has_cause(at, key) {
+            if matches!(cause, MessageCause::Opened | MessageCause::Reminder(_)) && self.is_long_held(at, key) {
+                self.fault(at, format!("{key:?} is told beside its cause: {}", row.subject));
+            }
+            // A new channel is told of what is away, and may be back at any time.
+            let is_away = cause == MessageCause::Opened && self.away.contains(key);
+            if cause != MessageCause::Resolved && !is_away && !self.has_cause(at, key) {
                 self.fault(at, format!("{key:?} without a cause: {}", row.subject));
             }
             if let (IncidentKind::Unread, IncidentSubject::Disk(disk)) = (key.kind, &key.subject)
@@ -144,6 +230,8 @@ impl YearOracle {
         match &key.subject {
             IncidentSubject::Disk(disk) => {
                 let Some(disk) = self.disks.iter().find(|known| known.key == disk.0) else { return false };
+                // With a loose plug the watch knows less well when what was read.
+                let soon = if disk.was_away(at, 2 * DAY) { SOON + 2 * DAY } else { SOON };
                 match key.kind {
                     IncidentKind::Health => disk.evidence.is_some(),
                     IncidentKind::Missing => !disk.is_in,
@@ -151,7 +239,7 @@ impl YearOracle {
                         disk.smart.is_none_or(|(read, before)| at - read + jumped - before + HOUR > DAY)
                     }
                     IncidentKind::Stuck => disk.refused.is_some_and(|since| since + DAY <= at + jumped),
-                    IncidentKind::Unread => disk.oldest_sixteenth() + self.every < at + SOON + jumped,
+                    IncidentKind::Unread => disk.oldest_sixteenth() + self.every < at + soon + jumped,
                     _ => false,
                 }
             }
@@ -273,22 +361,32 @@ impl YearOracle {
     }
 
     fn on_status(&mut self, at: u64, status: &WatchStatus) {
+        self.cover(at);
         for disk in 0..self.disks.len() {
             let DiskTruth { key, is_in, since, lasting, is_forgotten, .. } = self.disks[disk].clone();
             if is_forgotten {
                 continue;
             }
             let subject = || IncidentSubject::Disk(scrubjay_watch::facts::DiskKey(key.clone()));
-            self.must_be_reported(at, (!is_in).then_some(since), subject(), IncidentKind::Missing);
+            // An array that lacks it says so for it.
+            let is_covered = self.is_covered(at, disk);
+            self.must_be_reported(at, (!is_in && !is_covered).then_some(since), subject(), IncidentKind::Missing);
             self.must_be_reported(at, lasting, subject(), IncidentKind::Health);
         }
         let degraded: Vec<_> = self.arrays.iter().map(|(key, array)| (key.clone(), array.degraded_since)).collect();
         for (key, since) in degraded {
             self.must_be_reported(at, since, IncidentSubject::Array(key), IncidentKind::Degraded);
         }
+        let keys: Vec<(String, IncidentKey)> = self.threads.keys().cloned().collect();
+        for key in keys {
+            let is_over = self.away.contains(&key.1) && self.may_end_unseen(&key.1);
+            if is_over || !self.has_cause(at, &key.1) || self.is_consequence(at, &key.1) {
+                self.threads.entry(key).and_modify(|thread| thread.untrue = at);
+            }
+        }
         let jumped = self.jumped;
         let late = |thread: &ThreadTruth| {
-            thread.reminder_due(jumped).is_some_and(|due| self.power.after_stretch(due, HOUR) <= at)
+            thread.reminder_due(at, jumped).is_some_and(|due| self.power.after_stretch(due, HOUR) <= at)
         };
         let late: Vec<String> =
             self.threads.iter().filter(|(_, thread)| late(thread)).map(|(key, _)| format!("{key:?}")).collect();
@@ -372,6 +470,7 @@ impl HostObserver for YearOracle {
             HostFact::DiskOut(disk) => {
                 let disk = &mut self.disks[disk];
                 (disk.is_in, disk.since) = (false, at);
+                disk.outs.push((at, u64::MAX));
                 self.check_stripes(at);
             }
             HostFact::DiskBack(disk) => {
@@ -413,6 +512,9 @@ impl HostObserver for YearOracle {
                     disk.lasting.get_or_insert(at);
                 }
             }
+            HostFact::Hot(disk, true) => self.disks[disk].hots.push((at, u64::MAX)),
+            // Heat is known to be over when SMART is read again.
+            HostFact::Hot(disk, false) => self.disks[disk].hots.last_mut().into_iter().for_each(|hot| hot.1 = at + DAY),
             HostFact::Unreadable(disk, runs) => {
                 self.disks[disk].unreadable.extend(runs.iter().map(|run| (run.start.0, run.end.0)));
                 self.check_stripes(at);
@@ -428,6 +530,7 @@ impl HostObserver for YearOracle {
                 }
             }
             HostFact::ArrayState(key, lost, is_at_work) => {
+                self.cover(at);
                 if let Some(array) = self.arrays.get_mut(key) {
                     array.turn(at, lost, is_at_work, self.power.after_stretch(array.lighter_since, 3 * HOUR));
                 }
@@ -455,11 +558,11 @@ impl HostObserver for YearOracle {
                     .threads
                     .iter()
                     .filter(|(_, thread)| thread.is_open && thread.is_accepted)
-                    .map(|((_, key), thread)| (key.clone(), *thread))
+                    .map(|((_, key), thread)| (key.clone(), thread.clone()))
                     .collect();
                 for name in names.iter().filter(|name| !self.mail.channels.contains_key(*name)) {
                     for (key, thread) in &known {
-                        self.threads.insert((name.clone(), key.clone()), *thread);
+                        self.threads.insert((name.clone(), key.clone()), thread.clone());
                     }
                 }
                 self.mail.take(at, self.power.on_since.is_some(), names);
@@ -487,7 +590,8 @@ impl HostObserver for YearOracle {
             }
             HostFact::Noon(status) => self.on_noon(at, status),
             HostFact::End(waiting) => self.on_end(at, waiting),
-            HostFact::Event(_) | HostFact::Kept(..) => {} // inputs and rows of the watch are not the truth
+            HostFact::Kept(rows, _) => self.on_kept(at, rows),
+            HostFact::Event(_) => {} // the watch's inputs are not the truth
         }
     }
 }

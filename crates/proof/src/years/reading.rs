@@ -39,6 +39,12 @@ pub(super) struct DiskTruth {
     pub unreadable: BTreeSet<(u64, u64)>,
     /// When a person last accepted the state of this disk.
     pub accepted: u64,
+    /// From when to when it was out, each time.
+    pub outs: Vec<(u64, u64)>,
+    /// When an array was last degraded because it lacks this disk: the array's incident names it.
+    pub covered: u64,
+    /// From when to when it was too hot, each time.
+    pub hots: Vec<(u64, u64)>,
     /// Since when a warning that sectors will be late stands.
     pub warned: Option<u64>,
 }
@@ -65,6 +71,9 @@ impl DiskTruth {
             controller: None,
             unreadable: BTreeSet::new(),
             accepted: 0,
+            outs: Vec::new(),
+            covered: 0,
+            hots: Vec::new(),
             warned: None,
         }
     }
@@ -82,7 +91,13 @@ impl DiskTruth {
     pub fn put_back(&mut self, at: u64) {
         if !self.is_in {
             (self.is_in, self.since) = (true, at);
+            self.outs.last_mut().into_iter().for_each(|out| out.1 = at);
         }
+    }
+
+    /// Was it out, or too hot, at a time, or until some seconds before it?
+    pub fn was_away(&self, at: u64, before: u64) -> bool {
+        self.outs.iter().chain(&self.hots).any(|&(from, to)| from <= at && to.saturating_add(before) > at)
     }
 
     /// Notes the reading of a part of the disk; returns for each point in it when it was read before, and when it was now.

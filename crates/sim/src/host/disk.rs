@@ -81,6 +81,10 @@ pub struct HostDisk {
     pub pending: u64,
     /// SMART 199: transfer errors of the cable.
     pub cable_errors: u64,
+    /// Is it too hot?
+    pub is_hot: bool,
+    /// Has it, if it is flash, an attribute 197 that flips without a fault (as Crucial's MX500 has)?
+    pub is_odd: bool,
     load: HostLoad,
     /// Bytes a second on the outermost track; the innermost has half of it.
     speed: f64,
@@ -107,6 +111,8 @@ impl HostDisk {
             remapped: 0,
             pending: 0,
             cable_errors: 0,
+            is_hot: false,
+            is_odd: false,
             load,
             speed,
             seed,
@@ -185,16 +191,27 @@ impl HostDisk {
             return SmartReading::Asleep;
         }
         // The raw values of 188 and 194 are packed, as those of many drives are.
-        let celsius = 0x0017_0000_0000 + 30 + self.seed % 8;
-        let attributes = [(5, self.remapped), (188, 0x000c_000c_000c), (194, celsius), (197, self.pending)];
-        let attributes = attributes.into_iter().chain([(199, self.cable_errors)]);
-        let attributes = attributes.map(|(id, raw)| AtaAttribute::usual(id, raw)).collect();
+        let celsius = if self.is_hot { 90 } else { 30 + self.seed % 8 };
+        let attributes = [(5, self.remapped), (188, 0x000c_000c_000c), (194, 0x0017_0000_0000 + celsius)];
+        let attributes = attributes.into_iter().chain([(197, self.pending), (199, self.cable_errors)]);
+        let mut attributes: Vec<AtaAttribute> = attributes.map(|(id, raw)| AtaAttribute::usual(id, raw)).collect();
+        if self.is_odd && self.facts.media == MediaKind::Flash {
+            let name = "Current_Pending_ECC_Cnt".to_owned();
+            attributes.push(AtaAttribute { id: 197, name, value: None, raw: (week_hour / 7 % 2) as u64 });
+        }
         SmartReading::Facts(SmartFacts { passed: Some(true), attributes, ..SmartFacts::default() })
+    }
+
+    /// Do its counters show something that lasts? Of flash, a few remapped blocks are usual.
+    pub fn has_lasting_evidence(&self) -> bool {
+        let usual = if self.facts.media == MediaKind::Flash { 99 } else { 0 };
+        self.pending > 0 || self.remapped > usual
     }
 
     /// Have its drive or its reads shown anything that speaks against it?
     pub fn has_evidence(&self) -> bool {
-        self.pending + self.remapped + self.cable_errors > 0 || !self.found.is_empty() || self.fails_reads
+        let is_counted = self.pending + self.remapped + self.cable_errors > 0;
+        is_counted || !self.found.is_empty() || self.fails_reads || self.is_hot
     }
 }
 

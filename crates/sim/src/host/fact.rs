@@ -30,6 +30,8 @@ pub enum HostFact<'a> {
     PassOver(usize),
     /// Evidence against a disk reached the watch; is it lasting?
     Evidence(usize, bool),
+    /// A disk is too hot from now on (true), or has cooled down.
+    Hot(usize, bool),
     /// The watch was notified that these sectors of a disk are unreadable.
     Unreadable(usize, &'a [SectorRange]),
     /// SMART data of a disk reached the watch (true), or a refusal (false).

@@ -2,7 +2,7 @@
 
 use super::setup::{
     CABLES_A_YEAR, CHECKS_A_YEAR, CLOCK_STEPS_A_YEAR, DEATHS_A_YEAR, DEATHS_WITH_SIGNS, DEFECTS_A_YEAR, EPOCH,
-    HostSetup, OUTAGES_A_YEAR, POWER_OFFS_A_YEAR,
+    HostSetup, ODDITIES_A_YEAR, OUTAGES_A_YEAR, POWER_OFFS_A_YEAR,
 };
 use scrubjay_core::rng::Rng;
 use scrubjay_watch::calendar::{DAY, HOUR, MINUTE};
@@ -30,6 +30,8 @@ pub(super) enum HostEvent {
     Cable(usize),
     /// A person touches a cable: a disk is gone for this long.
     Touch(usize, u64),
+    /// A disk becomes too hot (true), or cools down.
+    Heat(usize, bool),
     /// A disk that was gone is back.
     Back(usize),
     /// A session on a disk that does not answer reads gives up, if this is still the start of that number.
@@ -139,6 +141,29 @@ pub(super) fn of_disk(setup: &HostSetup, disk: usize, end: u64) -> Vec<(u64, Hos
         .extend(times(&mut rng, CABLES_A_YEAR * setup.trouble, end).into_iter().map(|at| (at, HostEvent::Cable(disk))));
     for at in times(&mut rng, CABLES_A_YEAR * setup.trouble, end) {
         events.push((at, HostEvent::Touch(disk, 20 + rng.below(8 * MINUTE))));
+    }
+    if setup.is_odd {
+        events.extend(oddities(setup, disk, end));
+    }
+    events
+}
+
+/// A plug that is loose: the disk is gone for up to an hour and a half, dozens of times within days; and a disk that is too hot by
+/// day, and cools down at night.
+fn oddities(setup: &HostSetup, disk: usize, end: u64) -> Vec<(u64, HostEvent)> {
+    let mut rng = Rng::stream(setup.seed, 9000 + disk as u64);
+    let mut events = Vec::new();
+    for begin in times(&mut rng, ODDITIES_A_YEAR * setup.trouble, end) {
+        for _ in 0..10 + rng.below(60) {
+            events.push((begin + rng.below(12 * DAY), HostEvent::Touch(disk, rng.below(90 * MINUTE))));
+        }
+    }
+    for begin in times(&mut rng, ODDITIES_A_YEAR * setup.trouble, end) {
+        for day in 0..3 + rng.below(20) {
+            let at = begin + day * DAY;
+            events.push((at, HostEvent::Heat(disk, true)));
+            events.push((at + HOUR + rng.below(15 * HOUR), HostEvent::Heat(disk, false)));
+        }
     }
     events
 }

@@ -210,7 +210,7 @@ impl<'o> ModelledHost<'o> {
                 self.observe(&HostFact::Smart(number, is_real));
                 let disk = &self.disks[number];
                 if is_real && disk.has_evidence() {
-                    let is_lasting = disk.pending + disk.remapped > 0;
+                    let is_lasting = disk.has_lasting_evidence();
                     self.observe(&HostFact::Evidence(number, is_lasting));
                 }
                 Some(WatchEvent::Smart(name, reading))
@@ -303,6 +303,10 @@ impl<'o> ModelledHost<'o> {
                 self.plan(self.now + span, HostEvent::Back(number));
             }
             HostEvent::Touch(..) => {}
+            HostEvent::Heat(number, is_hot) => {
+                self.disks[number].is_hot = is_hot;
+                self.observe(&HostFact::Hot(number, is_hot));
+            }
             HostEvent::Back(number) => self.bring_back(number),
             HostEvent::NoReads(number, start) => {
                 if start == self.starts && self.disks[number].session.is_some() && self.disks[number].is_seen {

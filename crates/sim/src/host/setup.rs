@@ -18,6 +18,8 @@ pub const DEFECTS_A_YEAR: f64 = 0.0315;
 pub const DEATHS_WITH_SIGNS: f64 = 0.75;
 /// Disks with a bad cable, a year and disk: a judgement.
 pub const CABLES_A_YEAR: f64 = 0.02;
+/// Disks with a plug that is loose for some days, and disks that are too hot for some days, a year and disk: a judgement.
+pub const ODDITIES_A_YEAR: f64 = 0.05;
 /// Outages of a mail server, a year: a judgement.
 pub const OUTAGES_A_YEAR: f64 = 4.0;
 /// Times a year that the power fails, or a person takes the host down for a while: a judgement.
@@ -52,6 +54,8 @@ pub struct HostSetup {
     pub forgets_time: bool,
     /// Is the host off every night?
     pub is_off_at_night: bool,
+    /// Do disks have loose plugs, hot days, and attributes that mean something else than their number?
+    pub is_odd: bool,
     /// A bug seeded in the watch. Used only with the feature `planted`.
     pub bug: Option<WatchBug>,
 }
@@ -87,6 +91,7 @@ impl HostSetup {
             kill_one_in: None,
             forgets_time: false,
             is_off_at_night: false,
+            is_odd: false,
             bug: None,
         }
     }
@@ -128,6 +133,9 @@ impl HostSetup {
         setup.kill_one_in = (rng.below(3) > 0).then(|| 300 + rng.below(5000));
         setup.is_off_at_night = rng.below(8) == 0;
         setup.forgets_time = rng.below(5) == 0;
+        setup.is_odd = Rng::stream(seed, 8).below(3) == 0;
+        let is_odd = setup.is_odd;
+        setup.disks.iter_mut().for_each(|disk| disk.is_odd = is_odd);
         setup
     }
 

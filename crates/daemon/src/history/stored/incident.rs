@@ -1,10 +1,10 @@
-//! Rows of open incidents.
+//! Rows of incidents: open ones, and those that were over of late.
 
 use crate::history::nested;
 use crate::history::spelling::Spelled;
 use crate::history::values::{all, date, date_or_none, kind, put, second, second_or_none, signed, unsigned_or_none};
-use rusqlite::{Connection, Result};
-use scrubjay_watch::incident::{Condition, IncidentKey, IncidentRow};
+use rusqlite::{Connection, Result, Row};
+use scrubjay_watch::incident::{Condition, IncidentKey, IncidentRow, MessageId, PastIncident};
 use scrubjay_watch::rows::WatchRow;
 
 pub fn keep_incident(database: &Connection, row: &IncidentRow) -> Result<()> {
@@ -19,9 +19,14 @@ pub fn keep_incident(database: &Connection, row: &IncidentRow) -> Result<()> {
         reminders,
         is_accepted,
         thread,
+        written,
+        returns,
+        away_since,
+        held_until,
     } = row;
     let IncidentKey { subject, kind } = key;
-    let Condition { urgency, amounts, headline, lines, controller } = condition;
+    // The cause is found anew.
+    let Condition { urgency, amounts, headline, lines, controller, cause: _ } = condition;
     let (sort, subject) = nested::subject(subject);
     put(
         database,
@@ -42,9 +47,46 @@ pub fn keep_incident(database: &Connection, row: &IncidentRow) -> Result<()> {
             ("less_since", &second_or_none(*less_since)),
             ("reminders", reminders),
             ("is_accepted", is_accepted),
-            ("thread", &thread.map(signed)),
+            ("thread", &thread.map(|id| signed(id.number))),
+            ("thread_run", &thread.map(|id| signed(id.run))),
+            ("written", &nested::dates(written)),
+            ("returns", returns),
+            ("away_since", &second_or_none(*away_since)),
+            ("held_until", &second(*held_until)),
         ],
     )
+}
+
+pub fn keep_past(database: &Connection, row: &PastIncident) -> Result<()> {
+    let PastIncident { key, ended, returns, written, thread } = row;
+    let (sort, subject) = nested::subject(&key.subject);
+    put(
+        database,
+        "incident_past",
+        &[
+            ("sort", &sort),
+            ("subject", &subject),
+            ("kind", &key.kind.spelled()),
+            ("ended", &second(*ended)),
+            ("returns", returns),
+            ("written", &nested::dates(written)),
+            ("thread", &thread.map(|id| signed(id.number))),
+            ("thread_run", &thread.map(|id| signed(id.run))),
+        ],
+    )
+}
+
+pub fn load_past(database: &Connection) -> Result<Vec<WatchRow>> {
+    all(database, "SELECT * FROM incident_past ORDER BY sort, subject, kind", &[], |row| {
+        let subject = nested::subject_of(&row.get::<_, String>("sort")?, row.get("subject")?)?;
+        Ok(WatchRow::Past(Box::new(PastIncident {
+            key: IncidentKey { subject, kind: kind(row, "kind")? },
+            ended: date(row, "ended")?,
+            returns: row.get("returns")?,
+            written: nested::dates_list_of(&row.get::<_, String>("written")?)?,
+            thread: thread(row)?,
+        })))
+    })
 }
 
 pub fn load_incidents(database: &Connection) -> Result<Vec<WatchRow>> {
@@ -59,6 +101,7 @@ pub fn load_incidents(database: &Connection) -> Result<Vec<WatchRow>> {
                 headline: row.get("headline")?,
                 lines: nested::lines_of(&row.get::<_, String>("lines")?)?,
                 controller: row.get("controller")?,
+                cause: None,
             },
             last_message: date_or_none(row, "told")?,
             known: nested::amounts_of(&row.get::<_, String>("known")?)?,
@@ -66,7 +109,17 @@ pub fn load_incidents(database: &Connection) -> Result<Vec<WatchRow>> {
             less_since: date_or_none(row, "less_since")?,
             reminders: row.get("reminders")?,
             is_accepted: row.get("is_accepted")?,
-            thread: unsigned_or_none(row, "thread")?,
+            thread: thread(row)?,
+            written: nested::dates_list_of(&row.get::<_, String>("written")?)?,
+            returns: row.get("returns")?,
+            away_since: date_or_none(row, "away_since")?,
+            held_until: date(row, "held_until")?,
         })))
     })
+}
+
+/// The message that began a thread; one of before runs were counted is of run 0.
+fn thread(row: &Row) -> Result<Option<MessageId>> {
+    let run = unsigned_or_none(row, "thread_run")?.unwrap_or(0);
+    Ok(unsigned_or_none(row, "thread")?.map(|number| MessageId { number, run }))
 }

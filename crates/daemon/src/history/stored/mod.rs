@@ -21,6 +21,7 @@ pub fn keep(database: &Connection, row: &WatchRow) -> Result<()> {
         WatchRow::Idle(key, week) => reading::keep_idle(database, key, week),
         WatchRow::Array(facts) => array::keep_array(database, facts),
         WatchRow::Incident(row) => incident::keep_incident(database, row),
+        WatchRow::Past(row) => incident::keep_past(database, row),
         WatchRow::Message(row) => message::keep_message(database, row),
         WatchRow::Channel(row) => host::keep_channel(database, row),
     }
@@ -46,6 +47,12 @@ pub fn remove(database: &Connection, key: &RowKey) -> Result<()> {
             let sql = "DELETE FROM incident WHERE sort = ?1 AND subject = ?2 AND kind = ?3";
             database.execute(sql, params![sort, subject, kind])
         }
+        RowKey::Past(key) => {
+            let (sort, subject) = super::nested::subject(&key.subject);
+            let kind = super::spelling::Spelled::spelled(key.kind);
+            let sql = "DELETE FROM incident_past WHERE sort = ?1 AND subject = ?2 AND kind = ?3";
+            database.execute(sql, params![sort, subject, kind])
+        }
         RowKey::Message(number) => {
             database.execute("DELETE FROM message WHERE number = ?1", [super::values::signed(*number)])
         }
@@ -62,6 +69,7 @@ pub fn load(database: &Connection) -> Result<Vec<WatchRow>> {
     rows.extend(reading::load_idle(database)?);
     rows.extend(array::load_arrays(database)?);
     rows.extend(incident::load_incidents(database)?);
+    rows.extend(incident::load_past(database)?);
     rows.extend(message::load_messages(database)?);
     rows.extend(host::load_channels(database)?);
     Ok(rows)

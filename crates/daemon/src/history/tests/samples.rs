@@ -12,7 +12,7 @@ use scrubjay_watch::facts::{
 use scrubjay_watch::forecast::{ForecastErrors, IdleWeek, PassForecast};
 use scrubjay_watch::health::DriveReport;
 use scrubjay_watch::incident::{
-    Condition, IncidentKey, IncidentKind, IncidentRow, IncidentSubject, MessageReason, Urgency,
+    Condition, IncidentKey, IncidentKind, IncidentRow, IncidentSubject, MessageId, MessageReason, PastIncident, Urgency,
 };
 use scrubjay_watch::passes::{ArrayFlaws, PassHistory};
 use scrubjay_watch::rows::{DiskRow, HostRow, MessageRow, ReadingRow, SessionRefusal, WatchRow};
@@ -89,7 +89,14 @@ pub fn incident(disk: &str, level: u64, urgency: Urgency) -> IncidentRow {
     IncidentRow::new(
         key,
         NOW,
-        Condition { urgency, amounts: vec![("pending".into(), level)], headline, lines: Vec::new(), controller: None },
+        Condition {
+            urgency,
+            amounts: vec![("pending".into(), level)],
+            headline,
+            lines: Vec::new(),
+            controller: None,
+            cause: None,
+        },
     )
 }
 
@@ -345,6 +352,20 @@ impl Draw {
         self.one_of(&[Urgency::Notice, Urgency::Replace, Urgency::Loss])
     }
 
+    fn message_id(&mut self) -> MessageId {
+        MessageId { number: self.number(), run: self.number() }
+    }
+
+    pub fn past(&mut self) -> PastIncident {
+        PastIncident {
+            key: self.incident_key(),
+            ended: self.date(),
+            returns: self.number() as u32,
+            written: self.some(12, Draw::date),
+            thread: self.maybe(Draw::message_id),
+        }
+    }
+
     pub fn incident(&mut self) -> IncidentRow {
         IncidentRow {
             key: self.incident_key(),
@@ -355,6 +376,7 @@ impl Draw {
                 headline: self.text(),
                 lines: self.some(9, Draw::text),
                 controller: self.maybe(Draw::text),
+                cause: None,
             },
             last_message: self.maybe(Draw::date),
             known: self.amounts(),
@@ -362,7 +384,11 @@ impl Draw {
             less_since: self.maybe(Draw::date),
             reminders: self.number() as u32,
             is_accepted: self.flag(),
-            thread: self.maybe(Draw::number),
+            thread: self.maybe(Draw::message_id),
+            written: self.some(12, Draw::date),
+            returns: self.number() as u32,
+            away_since: self.maybe(Draw::date),
+            held_until: self.date(),
         }
     }
 
@@ -417,6 +443,7 @@ impl Draw {
             WatchRow::Reading(key.clone(), Box::new(self.reading())),
             WatchRow::Idle(key, Box::new(week)),
             WatchRow::Array(self.array()),
+            WatchRow::Past(Box::new(self.past())),
             WatchRow::Incident(Box::new(self.incident())),
             WatchRow::Incident(Box::new(self.incident())),
             WatchRow::Message(Box::new(self.message())),

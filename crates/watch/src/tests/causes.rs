@@ -1,0 +1,72 @@
+//! One cause makes one thread of messages, however it comes and goes.
+
+use super::rig::*;
+use crate::calendar::{DAY, HOUR};
+use crate::events::WatchEvent;
+use crate::facts::*;
+use crate::incident::{BUDGET_MONTH, MESSAGES_MAX};
+
+#[test]
+fn a_degraded_array_speaks_for_the_disk_that_it_lacks_and_for_what_it_holds_back() {
+    let mut rig = Rig::with_disks(4);
+    let facts = array(&["sda", "sdb", "sdc", "sdd"]);
+    rig.feed(WatchEvent::ArraySeen(facts.clone()));
+    rig.wait(DAY);
+    let before = rig.sent.len();
+    rig.feed(WatchEvent::DiskGone("sdc".into()));
+    let mut degraded = facts;
+    (degraded.members[2].disk, degraded.members[2].is_in_sync) = (None, false);
+    rig.feed(WatchEvent::ArraySeen(degraded));
+    rig.wait(60 * DAY);
+    let subjects = &rig.subjects()[before..];
+    let others: Vec<&&str> = subjects
+        .iter()
+        .filter(|subject| !subject.contains("array tank: degraded") && !subject.contains("report"))
+        .collect();
+    assert!(others.is_empty(), "{others:?}");
+    let last = rig.sent.iter().rev().find(|row| !row.about.is_empty() && row.subject.contains("array tank")).unwrap();
+    assert!(last.body.contains("Held back") && last.body.contains("(S0)"), "{}", last.body);
+    assert!(
+        last.body.contains("Disk      not there") && last.body.contains("2. look at the disk's cable"),
+        "{}",
+        last.body
+    );
+}
+
+#[test]
+fn a_disk_that_is_hot_by_day_for_two_months_keeps_to_the_budget() {
+    let mut rig = Rig::with_disks(1);
+    rig.wait(DAY);
+    for hour in 0..60 * 24_u64 {
+        let celsius = if hour % 24 < 12 { 66 } else { 40 };
+        let mut reading = good_reading();
+        if let SmartReading::Facts(facts) = &mut reading {
+            facts.celsius = Some(celsius);
+        }
+        rig.smart = reading;
+        rig.wait(HOUR);
+    }
+    let written: Vec<u64> = rig.sent.iter().filter(|row| !row.about.is_empty()).map(|row| row.written.0).collect();
+    let within = |span: u64, from: u64| written.iter().filter(|at| (from..from + span).contains(*at)).count();
+    assert!(
+        rig.subjects().iter().any(|subject| subject.contains("HOT sda (S0): 66 °C, too hot")),
+        "{:?}",
+        rig.subjects()
+    );
+    let (a_day, a_month) = MESSAGES_MAX;
+    assert!(written.iter().all(|&at| within(DAY, at) <= a_day && within(BUDGET_MONTH, at) <= a_month), "{written:?}");
+}
+
+#[test]
+fn messages_of_a_new_history_have_identifiers_of_their_own() {
+    let ids = |run: u64| {
+        let mut rig = Rig::new(crate::settings::WatchSettings { run, ..settings() });
+        rig.feed(WatchEvent::DiskSeen(disk("sda", "S0")));
+        rig.wait(DAY);
+        rig.feed(WatchEvent::DiskGone("sda".into()));
+        rig.wait(3 * DAY);
+        rig.sent.iter().map(|row| row.id.clone()).collect::<Vec<_>>()
+    };
+    let (first, second) = (ids(1), ids(2));
+    assert!(!first.is_empty() && first.iter().all(|id| !second.contains(id)), "{first:?} {second:?}");
+}
