@@ -4,7 +4,7 @@ use crate::args::{DiskModelArgs, ServiceArg, Traces};
 use crate::say::say;
 use anyhow::Result;
 use scrubjay_jobs::quantity::{show_count, show_time};
-use scrubjay_jobs::workload::{self, DeviceLoad, Hold, TraceFiles, TraceNote};
+use scrubjay_jobs::workload::{self, DeviceLoad, Hold, ISSUED_ONLY, TraceFiles, TraceNote};
 use scrubjay_trace::{OpenOptions, Record, ServiceSource, Trace};
 
 /// The options with which the named traces are opened.
@@ -55,6 +55,12 @@ pub fn say_note(note: &TraceNote) {
             "scrubjay: warning: every size in this trace is a multiple of 256 KiB when it is read as {format}: if it counts \
              bytes, say --block 1"
         )),
+        TraceNote::TimesInDoubt { format, rate } => say(format_args!(
+            "scrubjay: warning: read as {format} this trace has {} requests a second: if its times count another unit, say \
+             --time-unit us or --time-unit ms",
+            show_count(rate.round() as u64)
+        )),
+        TraceNote::IssuedOnly => say(format_args!("scrubjay: warning: {ISSUED_ONLY}")),
         TraceNote::DiskTooSlow { load, traced, played, is_unit_in_doubt } => {
             let units = if *is_unit_in_doubt { ", --time-unit if its times count something else" } else { "" };
             say(format_args!(

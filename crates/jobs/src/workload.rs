@@ -7,7 +7,8 @@ use scrubjay_core::scrub::disk_server::{ForegroundRequest, ServiceModel};
 use scrubjay_core::units::{Nanos, SECTOR_BYTES};
 use scrubjay_trace::formats::{self, Format};
 use scrubjay_trace::{
-    DeviceId, Devices, Input, Malformed, OpenOptions, Periods, Record, ServiceQueue, ServiceSource, Trace, TraceSource,
+    ArrivalSource, DeviceId, Devices, Input, Malformed, OpenOptions, Periods, Record, ServiceQueue, ServiceSource,
+    Trace, TraceSource,
 };
 use std::collections::HashMap;
 use std::fs::File;
@@ -43,6 +44,15 @@ pub enum TraceNote {
         /// The name of the format.
         format: &'static str,
     },
+    /// The requests come faster than any disk serves them, in the unit of time of the format: the trace may count another one.
+    TimesInDoubt {
+        /// The name of the format.
+        format: &'static str,
+        /// Requests a second, over the whole trace.
+        rate: f64,
+    },
+    /// No request was recorded when it was queued: they arrive when they were issued.
+    IssuedOnly,
     /// The trace takes more than twice as long on the model disk as when it was recorded, so the results do not apply
     /// to the traced disk.
     DiskTooSlow {
@@ -56,6 +66,10 @@ pub enum TraceNote {
         is_unit_in_doubt: bool,
     },
 }
+
+/// The words of [`TraceNote::IssuedOnly`].
+pub const ISSUED_ONLY: &str = "no request was recorded when it was queued (Q): they arrive when they were issued (D), so the time in the \
+    kernel's scheduler is missing; record with `blktrace -a queue -a complete`";
 
 /// Opens the files of one trace; `-` is standard input.
 ///
@@ -159,18 +173,19 @@ pub fn for_each_under(
     mut each: impl FnMut(&Record),
 ) -> Result<(Trace, Vec<TraceNote>), JobError> {
     let mut filter = DeviceFilter::new(devices);
-    let mut sizes = SizeCheck::default();
+    let mut units = UnitCheck::default();
     while trace.next_batch().map_err(JobError::Trace)?.is_some() {
         control.check()?;
         control.add_records(trace.records().len() as u64);
         let wanted = |record: &&Record| filter.wants(record.device, trace.devices());
         trace.records().iter().filter(wanted).for_each(|record| {
-            sizes.add(record);
+            units.add(record);
             each(record);
         });
     }
     filter.check(&trace)?;
-    let notes = malformed(&trace).into_iter().chain(sizes.note(trace.format())).collect();
+    let issued = (trace.arrivals() == ArrivalSource::Issued).then_some(TraceNote::IssuedOnly);
+    let notes = malformed(&trace).into_iter().chain(units.notes(trace.format())).chain(issued).collect();
     Ok((trace, notes))
 }
 
@@ -180,26 +195,41 @@ pub fn malformed(trace: &Trace) -> Option<TraceNote> {
     (malformed.count > 0).then(|| TraceNote::Malformed(malformed.clone()))
 }
 
-/// Checks whether all sizes of a trace are multiples of 512 sectors, as they would be if the trace counted bytes.
+/// Checks whether the units of a trace are likely: whether all sizes are multiples of 512 sectors, as they would be if the trace
+/// counted bytes; and how many requests come in a second.
 #[derive(Debug, Default)]
-struct SizeCheck {
+struct UnitCheck {
     records: u64,
     not_multiples: u64,
+    /// The first and the last arrival.
+    span: Option<[Nanos; 2]>,
 }
+
+/// Requests a second of a whole trace from which on its unit of time is doubted: a few times what the fastest drives serve at
+/// random, and what public traces of single volumes have.
+const RATE_DOUBTED: f64 = 100_000.0;
 
 /// Traces with fewer records are not doubted.
 const DOUBTED_MIN: u64 = 100;
 
-impl SizeCheck {
+impl UnitCheck {
     fn add(&mut self, record: &Record) {
         self.records += 1;
+        let [first, _] = self.span.unwrap_or([record.arrival; 2]);
+        self.span = Some([first, record.arrival]);
         self.not_multiples += u64::from(!record.length.0.is_multiple_of(512 * SECTOR_BYTES));
     }
 
-    /// A note, if the format leaves the unit open and the sizes raise doubt.
-    fn note(&self, format: &'static Format) -> Option<TraceNote> {
-        let is_doubted = format.adjustable_units.is_some() && self.records >= DOUBTED_MIN && self.not_multiples == 0;
-        is_doubted.then_some(TraceNote::SizesInDoubt { format: format.name })
+    /// Notes, if the format leaves the units open and the sizes or the times raise doubt.
+    fn notes(&self, format: &'static Format) -> Vec<TraceNote> {
+        if format.adjustable_units.is_none() || self.records < DOUBTED_MIN {
+            return Vec::new();
+        }
+        let sizes = (self.not_multiples == 0).then_some(TraceNote::SizesInDoubt { format: format.name });
+        let seconds = self.span.map_or(0.0, |[first, last]| last.since(first).as_secs_f64());
+        let rate = if seconds > 0.0 { self.records as f64 / seconds } else { 0.0 };
+        let times = (rate > RATE_DOUBTED).then_some(TraceNote::TimesInDoubt { format: format.name, rate });
+        sizes.into_iter().chain(times).collect()
     }
 }
 

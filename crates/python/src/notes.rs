@@ -1,7 +1,7 @@
 //! Notes on a trace that was read, in words: Python issues them as warnings.
 
 use scrubjay_jobs::quantity::{show_count, show_time};
-use scrubjay_jobs::workload::TraceNote;
+use scrubjay_jobs::workload::{ISSUED_ONLY, TraceNote};
 
 /// Each note as one line.
 pub fn texts(notes: &[TraceNote]) -> Vec<String> {
@@ -19,6 +19,11 @@ fn text(note: &TraceNote) -> String {
         TraceNote::SizesInDoubt { format } => format!(
             "every size in this trace is a multiple of 256 KiB when it is read as {format}: if it counts bytes, say block=1"
         ),
+        TraceNote::TimesInDoubt { format, rate } => format!(
+            "read as {format} this trace has {} requests a second: if its times count another unit, say time_unit=\"us\" or \"ms\"",
+            show_count(rate.round() as u64)
+        ),
+        TraceNote::IssuedOnly => ISSUED_ONLY.to_owned(),
         TraceNote::DiskTooSlow { load, traced, played, is_unit_in_doubt } => {
             let units = if *is_unit_in_doubt { ", time_unit= if its times count something else" } else { "" };
             format!(

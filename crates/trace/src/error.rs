@@ -68,6 +68,11 @@ pub enum TraceError {
         /// The number of records held back for sorting.
         window: usize,
     },
+    /// A trace of events has completions only.
+    #[error(
+        "there are completions only, so nothing says when requests arrived: record queued or issued ones, too (blktrace -a queue -a complete)"
+    )]
+    CompletionsOnly,
     /// The trace has more devices than can be kept apart.
     #[error("more than {0} devices")]
     TooManyDevices(usize),

@@ -15,7 +15,7 @@ use crate::formats::{self, Format, FormatOpener};
 use crate::guess;
 use crate::reader::{Seekable, Stream};
 use crate::record::Record;
-use crate::record_sink::{Devices, Malformed};
+use crate::record_sink::{ArrivalSource, Devices, Malformed};
 use crate::sorted::WINDOW;
 use input_stream::InputStream;
 use join::Join;
@@ -101,6 +101,14 @@ impl Trace {
         match &self.inputs {
             Inputs::One(input) => input.malformed(),
             Inputs::Several(join) => join.malformed(),
+        }
+    }
+
+    /// By what events the requests arrived; known once there are no more records.
+    pub fn arrivals(&self) -> ArrivalSource {
+        match &self.inputs {
+            Inputs::One(input) => input.arrivals(),
+            Inputs::Several(join) => join.arrivals(),
         }
     }
 

@@ -75,6 +75,18 @@ pub struct Malformed {
     pub examples: Vec<Example>,
 }
 
+/// By what events the requests of a trace arrived.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ArrivalSource {
+    /// They were queued; also where a format has no events.
+    #[default]
+    Queued,
+    /// They were issued to the driver: the time in the kernel's scheduler is missing.
+    Issued,
+    /// There are completions only.
+    Missing,
+}
+
 /// The output of a reader.
 #[derive(Clone, Debug, Default)]
 pub struct RecordSink {
@@ -86,6 +98,8 @@ pub struct RecordSink {
     pub malformed: Malformed,
     /// The number of records understood so far, including those taken out.
     pub understood: u64,
+    /// By what the requests arrived; known at the end.
+    pub arrivals: ArrivalSource,
 }
 
 impl RecordSink {
@@ -102,8 +116,11 @@ impl RecordSink {
     /// Whether the source can be in its supposed format. Called after every batch, and once with `at_end` at the end.
     ///
     /// # Errors
-    /// If more than one record in a hundred could not be understood.
+    /// If more than one record in a hundred could not be understood, or there are completions of requests and nothing else.
     pub fn check_share_malformed(&self, at_end: bool) -> Result<(), TraceError> {
+        if at_end && self.arrivals == ArrivalSource::Missing {
+            return Err(TraceError::CompletionsOnly);
+        }
         let (malformed, rows) = (self.malformed.count, self.understood + self.malformed.count);
         if malformed * MALFORMED_OF <= rows || (!at_end && rows < JUDGED_FROM) {
             return Ok(());

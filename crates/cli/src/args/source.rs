@@ -16,7 +16,7 @@ pub struct Traces {
     /// Format [default: detected]
     #[arg(long, value_name = "NAME", value_parser = named::format(), help_heading = "Trace")]
     pub format: Option<String>,
-    /// Unit of its times, for formats that have several (mqsim, disksim): us, 100ns
+    /// Unit of its times, for formats that have several (mqsim, disksim, tencent): s, ms, us, 100ns, ns
     #[arg(long, value_name = "UNIT", value_parser = quantity::time_unit, help_heading = "Trace")]
     pub time_unit: Option<Nanos>,
     /// Unit of its offsets and sizes, likewise: 1 (bytes), 4KiB

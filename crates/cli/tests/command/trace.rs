@@ -159,6 +159,27 @@ fn info_names_the_source_of_the_service_times() {
 }
 
 #[test]
+fn units_that_are_not_likely_are_doubted_by_every_verb() {
+    let bench = Bench::with_image(1);
+    // A copy of a Tencent trace that counts bytes: sizes are multiples of 4096.
+    let rows = (0..200).map(|n| format!("{},{},{},0,1283\n", 1_538_323_200 + n * 60, n * 8192, 4096 * (1 + n % 3)));
+    bench.write("bytes.csv", rows.collect::<String>());
+    let ran = bench.trace(&["info", "bytes.csv"]);
+    assert!(ran.succeeded().stderr.contains("if it counts bytes, say --block 1"), "{ran:?}");
+    let ran = bench.trace(&["info", "bytes.csv", "--block", "1"]);
+    assert!(ran.succeeded().stderr.is_empty() && ran.stdout.contains("8 KiB"), "{ran:?}");
+    // Microseconds, read as nanoseconds.
+    let rows = (0..200).map(|n| format!("{} 0 {} 8 1\n", n * 2000, n * 8192));
+    bench.write("us.txt", rows.collect::<String>());
+    for verb in [&["trace", "info", "us.txt"][..], &["tune", "us.txt"], &["study", "idle", "us.txt", "--out", "page"]] {
+        let ran = bench.run(verb);
+        assert!(ran.stderr.contains("if its times count another unit, say --time-unit us"), "{verb:?}: {ran:?}");
+    }
+    let ran = bench.run(&["trace", "info", "us.txt", "--time-unit", "us"]);
+    assert!(ran.succeeded().stderr.is_empty(), "{ran:?}");
+}
+
+#[test]
 fn one_seed_is_one_trace() {
     let bench = Bench::with_image(1);
     let make = |seed, out| {

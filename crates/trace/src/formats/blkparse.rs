@@ -6,14 +6,15 @@
 //!   8,0    1        7     0.000056992     0  C  RA 2348060440 + 8 [0]
 //! ```
 //!
-//! A request arrives when it is queued (Q); its response time lasts until the completion (C) of the same device, kind
+//! A request arrives when it is queued (Q; in a trace without that, when it is issued, D); its response time lasts until the completion (C) of the same device, kind
 //! and sectors. A request that was merged with another (M behind it, F before it) is part of that one. Other actions
 //! are skipped, as is the summary at the end. Sectors have 512 bytes.
 //!
 //! Source: `process_default` in blktrace's `blkparse_fmt.c`; RWBS: `blk_fill_rwbs` in Linux's `kernel/trace/blktrace.c`.
 
 use crate::fields::{SECONDS, number, sectors, time, words};
-use crate::pairing::{MergeSide, Pairing};
+use crate::lifecycle::{LifeEvent, Lifecycle};
+use crate::pairing::MergeSide;
 use crate::reader::{OutputStream, Reader, Stream, Writer};
 use crate::record::{DeviceId, Record, RequestKind};
 use crate::record_sink::{Devices, RecordSink};
@@ -134,8 +135,8 @@ impl<'a> BlkparseLine<'a> {
 
 #[derive(Default)]
 struct Blkparse {
-    pairing: Pairing,
-    /// Records that the pairing emitted since the last block of lines.
+    life: Lifecycle,
+    /// Records that were emitted since the last block of lines.
     paired: Vec<Record>,
     is_in_summary: bool,
 }
@@ -143,20 +144,21 @@ struct Blkparse {
 impl Blkparse {
     fn event(&mut self, line: &[u8], devices: &mut Devices) -> Result<(), &'static str> {
         let event = BlkparseLine::parse(line)?;
-        let (Some(kind), Some((offset, length)), b"Q" | b"M" | b"F" | b"C") = (event.kind(), event.range, event.action)
+        let (Some(kind), Some((offset, length)), b"Q" | b"D" | b"M" | b"F" | b"C") =
+            (event.kind(), event.range, event.action)
         else {
             return Ok(());
         };
         let device = devices.id(event.device).ok_or("too many devices")?;
-        match event.action {
-            b"M" => self.pairing.merged(device, kind, offset, length, MergeSide::Behind),
-            b"F" => self.pairing.merged(device, kind, offset, length, MergeSide::Before),
-            b"C" => self.pairing.completed(device, kind, offset, length, event.at, &mut self.paired),
-            _ => {
-                let record = Record { arrival: event.at, response: None, offset, length, device, kind };
-                self.pairing.queued(record, &mut self.paired);
-            }
-        }
+        let record = Record { arrival: event.at, response: None, offset, length, device, kind };
+        let event = match event.action {
+            b"M" => LifeEvent::Merged(device, kind, offset, length, MergeSide::Behind),
+            b"F" => LifeEvent::Merged(device, kind, offset, length, MergeSide::Before),
+            b"C" => LifeEvent::Completed(device, kind, offset, length, event.at),
+            b"D" => LifeEvent::Issued(record),
+            _ => LifeEvent::Queued(record),
+        };
+        self.life.take(event, &mut self.paired);
         Ok(())
     }
 }
@@ -177,7 +179,8 @@ impl TextFormat for Blkparse {
 
     fn pass_on(&mut self, is_ended: bool, record_sink: &mut RecordSink) {
         if is_ended {
-            self.pairing.drain(&mut self.paired);
+            self.life.drain(&mut self.paired);
+            self.life.note(record_sink);
         }
         record_sink.understood += self.paired.len() as u64;
         record_sink.records.append(&mut self.paired);
@@ -288,6 +291,7 @@ impl Writer for BlkparseWriter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record_sink::ArrivalSource;
     use crate::test_support::{assert_no_panic, read, written};
     use proptest::prelude::*;
 
@@ -324,6 +328,16 @@ Input file s.blktrace.1 added
         assert_eq!((second.kind, second.response), (RequestKind::Flush, Some(Nanos(1_000))));
         assert_eq!((third.kind, third.response), (RequestKind::Write, Some(Nanos(60_900))), "FUA is a write");
         assert_eq!((fourth.kind, fourth.response, fourth.length), (RequestKind::Discard, None, Bytes(1024 * 512)));
+    }
+
+    #[test]
+    fn without_queued_requests_those_issued_are_taken() {
+        let without = SAMPLE.lines().filter(|line| !line.contains("  Q ")).collect::<Vec<_>>().join("\n") + "\n";
+        assert!(read(open, without).unwrap_err().to_string().contains("completions only"));
+        let issued = SAMPLE.replace("  Q ", "  D ");
+        let sink = read(open, issued).unwrap();
+        assert_eq!((sink.understood, sink.arrivals), (4, ArrivalSource::Issued));
+        assert_eq!(sink.records[0].response, Some(Nanos(56_808)));
     }
 
     #[test]

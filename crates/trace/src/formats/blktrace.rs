@@ -1,9 +1,9 @@
 //! Linux blktrace, binary, as `blktrace` writes it, one file per CPU, in either endianness; with response times.
 //!
 //! Each event is the kernel's `struct blk_io_trace` of 48 bytes (`include/uapi/linux/blktrace_api.h`), followed by as
-//! many bytes of its own as it announces. The files are merged by time. A request arrives when it is queued (Q) and
-//! responds when it is completed (C); one that was merged with another (M behind it, F before it) is part of that one.
-//! [`Pairing`] finds the completion of each request even if requests were split (X) or requeued; those events
+//! many bytes of its own as it announces. The files are merged by time. A request arrives when it is queued (Q; in a trace
+//! without that, when it is issued, D) and responds when it is completed (C); one that was merged with another (M behind it, F
+//! before it) is part of that one. [`Pairing`](crate::pairing::Pairing) finds the completion of each request even if requests were split (X) or requeued; those events
 //! themselves, and all others, are skipped. A device is named `major,minor`.
 //!
 //! Times count from the start of the trace, as `blkparse` shows them: the clock is the traced host's time since boot,
@@ -11,7 +11,8 @@
 
 use crate::binary::BinarySource;
 use crate::error::TraceError;
-use crate::pairing::{MergeSide, Pairing};
+use crate::lifecycle::{LifeEvent, Lifecycle};
+use crate::pairing::MergeSide;
 use crate::reader::{Reader, Stream};
 use crate::record::{DeviceId, Record, RequestKind};
 use crate::record_sink::RecordSink;
@@ -36,6 +37,8 @@ const QUEUE: u32 = 1;
 const BACK_MERGE: u32 = 2;
 /// `__BLK_TA_FRONTMERGE`.
 const FRONT_MERGE: u32 = 3;
+/// `__BLK_TA_ISSUE`.
+const ISSUE: u32 = 7;
 /// `__BLK_TA_COMPLETE`.
 const COMPLETE: u32 = 8;
 
@@ -66,7 +69,7 @@ pub(super) fn open(sources: Vec<Stream>) -> Box<dyn Reader> {
         cpus: sources.into_iter().map(BlktraceCpu::new).collect(),
         began: None,
         ids: HashMap::new(),
-        pairing: Pairing::default(),
+        life: Lifecycle::default(),
         is_ended: false,
     })
 }
@@ -121,6 +124,7 @@ struct BlktraceEvent {
 #[derive(Clone, Copy, Debug)]
 enum Action {
     Queued,
+    Issued,
     Merged(MergeSide),
     Completed,
 }
@@ -188,6 +192,7 @@ fn event(raw: &[u8], endian: Endian) -> Result<Option<BlktraceEvent>, &'static s
     let action = match action & ACTION_MASK {
         _ if categories & NOTIFY != 0 => return Ok(None),
         QUEUE => Action::Queued,
+        ISSUE => Action::Issued,
         BACK_MERGE => Action::Merged(MergeSide::Behind),
         FRONT_MERGE => Action::Merged(MergeSide::Before),
         COMPLETE => Action::Completed,
@@ -227,7 +232,7 @@ struct Blktrace {
     /// The time of the first event.
     began: Option<Nanos>,
     ids: HashMap<u32, DeviceId>,
-    pairing: Pairing,
+    life: Lifecycle,
     is_ended: bool,
 }
 
@@ -240,7 +245,8 @@ impl Reader for Blktrace {
         let before = sink.records.len();
         while self.look_ahead(&mut steps, sink)? {
             let Some(Reverse((_, cpu))) = self.by_next_event.pop() else {
-                self.pairing.drain(&mut sink.records);
+                self.life.drain(&mut sink.records);
+                self.life.note(sink);
                 self.is_ended = true;
                 break;
             };
@@ -275,14 +281,14 @@ impl Blktrace {
         let BlktraceEvent { device, kind, offset, length, .. } = event;
         let time = event.time.since(*self.began.get_or_insert(event.time));
         let device = self.device_id(device, sink)?;
-        match event.action {
-            Action::Queued => {
-                let record = Record { arrival: time, response: None, offset, length, device, kind };
-                self.pairing.queued(record, &mut sink.records);
-            }
-            Action::Merged(side) => self.pairing.merged(device, kind, offset, length, side),
-            Action::Completed => self.pairing.completed(device, kind, offset, length, time, &mut sink.records),
-        }
+        let record = Record { arrival: time, response: None, offset, length, device, kind };
+        let event = match event.action {
+            Action::Queued => LifeEvent::Queued(record),
+            Action::Issued => LifeEvent::Issued(record),
+            Action::Merged(side) => LifeEvent::Merged(device, kind, offset, length, side),
+            Action::Completed => LifeEvent::Completed(device, kind, offset, length, time),
+        };
+        self.life.take(event, &mut sink.records);
         Ok(())
     }
 
@@ -302,6 +308,7 @@ impl Blktrace {
 mod tests {
     use super::*;
     use crate::error::SourcePlace;
+    use crate::record_sink::ArrivalSource;
     use proptest::prelude::*;
     use std::io::Cursor;
 
@@ -389,6 +396,23 @@ mod tests {
         assert_eq!(events(&[]), [(4096, Some(10)), (4096, Some(9)), (4096, None)], "the trace does not tell");
         let merged = little(2, 8, READ << 16 | BACK_MERGE);
         assert_eq!(events(&merged), [(8192, Some(10)), (4096, None)]);
+    }
+
+    #[test]
+    fn without_queued_requests_those_issued_are_taken_and_completions_alone_are_refused() {
+        const D_READ: u32 = READ << 16 | ISSUE;
+        let events = |actions: &[u32]| {
+            let times = actions.iter().zip(0..).map(|(&action, at)| little(at * 10, 0, action));
+            read(vec![times.collect::<Vec<_>>().concat()])
+        };
+        let (sink, end) = events(&[D_READ, C_READ, D_READ, C_READ]);
+        end.unwrap();
+        let seen: Vec<_> = sink.records.iter().map(|r| (r.arrival.0, r.response.unwrap().0)).collect();
+        assert_eq!((seen, sink.arrivals), (vec![(0, 10), (20, 10)], ArrivalSource::Issued));
+        let (sink, end) = events(&[Q_READ, D_READ, C_READ]);
+        assert_eq!((end.is_ok(), sink.records.len(), sink.arrivals), (true, 1, ArrivalSource::Queued));
+        let error = events(&[C_READ, C_READ]).1.unwrap_err().to_string();
+        assert!(error.contains("blktrace -a queue -a complete"), "{error}");
     }
 
     #[test]

@@ -153,7 +153,7 @@ pub const FORMATS: &[Format] = &[
         looks_like: tencent::looks_like,
         open: FormatOpener::Stream(tencent::open),
         writer: None,
-        adjustable_units: None,
+        adjustable_units: Some(Units { time: Nanos(1_000_000_000), block: Bytes(512) }),
     },
     Format {
         name: "blkparse",

@@ -1,7 +1,8 @@
 //! Tencent's cloud block storage of 2018: ten days of some thousand volumes, with a clock of whole seconds. Read only.
 //!
 //! `Timestamp,Offset,Size,IOType,VolumeID`, no header: seconds since 1970, offset and size in sectors of 512 bytes,
-//! type 0 (read) or 1 (write), no responses. Zhang et al., *OSCA: An Online-Model Based Cache Allocation Scheme in
+//! type 0 (read) or 1 (write), no responses. (A copy that counts bytes is about, too: all its sizes are then multiples of 512
+//! sectors, which raises doubt, and `--block 1` reads it right.) Zhang et al., *OSCA: An Online-Model Based Cache Allocation Scheme in
 //! Cloud Block Storage Systems* (ATC 2020); columns as in the readme of SNIA IOTTA set 27917.
 
 use crate::columns::columns;

@@ -5,7 +5,7 @@ use super::scale::TraceScale;
 use crate::error::{SourcePlace, TraceError};
 use crate::reader::Reader;
 use crate::record::Record;
-use crate::record_sink::{Devices, Malformed, RecordSink};
+use crate::record_sink::{ArrivalSource, Devices, Malformed, RecordSink};
 use crate::sorted::Sorter;
 
 /// The least number of records to read before they are processed; a smaller batch would not be worthwhile.
@@ -77,6 +77,10 @@ impl InputStream {
     }
 
     /// The records that could not be understood so far.
+    pub(super) fn arrivals(&self) -> ArrivalSource {
+        self.sink.arrivals
+    }
+
     pub(super) fn malformed(&self) -> &Malformed {
         &self.sink.malformed
     }

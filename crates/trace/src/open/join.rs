@@ -5,7 +5,7 @@ use super::input_stream::InputStream;
 use crate::error::TraceError;
 use crate::formats::ClockOrigin;
 use crate::record::{DeviceId, Record};
-use crate::record_sink::{Devices, Example, Malformed};
+use crate::record_sink::{ArrivalSource, Devices, Example, Malformed};
 use scrubjay_core::units::Nanos;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -88,6 +88,11 @@ impl Join {
     /// All devices so far.
     pub(super) fn devices(&self) -> &Devices {
         &self.inputs.devices
+    }
+
+    /// By what events the requests arrived, in the input that says least of it.
+    pub(super) fn arrivals(&self) -> ArrivalSource {
+        self.inputs.all.iter().map(|input| input.stream.arrivals()).max().unwrap_or_default()
     }
 
     /// The malformed records of all inputs.
