@@ -127,6 +127,9 @@ soon is_status '.disks | length' 3 || fail "three disks are seen: $(status '.dis
 soon is_status '.disks | map(select(.oldest_read != null)) | length' 3 || fail "all are read: $(status .disks)"
 expect "bad sectors are found" "$(of_bad '[.health, .unreadable] | @tsv')" "replace	8"
 expect "others are not known, and not blamed" "$(status '[.disks[] | select(.health == "unknown")] | length')" 2
+nobody=0
+setpriv --reuid=65534 --regid=65534 --clear-groups "$scrubjay" status >nobody 2>&1 || nobody=$?
+expect "an ordinary user is told what to do, by the exit code, too" "$nobody $(grep -c 'sudo scrubjay status' nobody)" "4 1"
 soon has_mail "REPLACE.*$name" || fail "a mail of the bad disk: $(subjects)"
 letter=$(grep -il "^subject:.*REPLACE.*$name" mails/*.eml | head -1)
 expect "marked as made by a machine" "$(grep -ci '^auto-submitted: auto-generated' "$letter")" 1

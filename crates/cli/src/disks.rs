@@ -89,21 +89,39 @@ pub fn status(json: bool) -> Result<Exit> {
     let mut out = io::stdout().lock();
     if json {
         let watch = watch.ok().map(|status| *status);
-        let disks = disks(watch.as_ref())?.iter().map(DiskDocument::of).collect();
+        let known = disks(watch.as_ref())?;
+        let exit = if watch.is_some() { Exit::Clean } else { exit_of(&known) };
+        let disks = known.iter().map(DiskDocument::of).collect();
         let document = StatusDocument { schema: 1, version: scrubjay_jobs::version::version(), disks, watch };
         writeln!(out, "{}", serde_json::to_string(&document).context("the disks as JSON")?)?;
-        return Ok(Exit::Clean);
+        return Ok(exit);
     }
     match watch {
-        Ok(status) => verbs::status::write(&status, columns::width(), &mut out)?,
+        Ok(status) => {
+            verbs::status::write(&status, columns::width(), &mut out)?;
+            Ok(Exit::Clean)
+        }
         Err(why) => {
-            table(&listed(disks(None)?), columns::width(), &mut out)?;
+            let disks = listed(disks(None)?);
+            let exit = exit_of(&disks);
+            table(&disks, columns::width(), &mut out)?;
             volumes(&mut out)?;
             writeln!(out)?;
-            print_prose(&mut out, "", &why, columns::width())?;
+            let why = match exit {
+                Exit::Permission => "How the disks are may be seen by root only: sudo scrubjay status",
+                _ => &why,
+            };
+            print_prose(&mut out, "", why, columns::width())?;
+            Ok(exit)
         }
     }
-    Ok(Exit::Clean)
+}
+
+/// No permission, if that is why a disk cannot be read.
+fn exit_of(disks: &[(InventoryDisk, ScrubRecord)]) -> Exit {
+    let is_withheld =
+        |(disk, _): &(InventoryDisk, ScrubRecord)| matches!(disk.obstacle, Some(TargetError::Permission { .. }));
+    if own_uid() != 0 && disks.iter().any(is_withheld) { Exit::Permission } else { Exit::Clean }
 }
 
 /// The JSON of `status --json`: schema 1.
