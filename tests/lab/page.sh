@@ -31,7 +31,7 @@ serve() { # NAME ARGUMENTS...
 
 echo "# modelled years"
 "$scrubjay" simulate watch --disks 1 --seed 3 --trouble 6 --page one.json >/dev/null
-"$scrubjay" simulate watch --disks 8 --seed 3 --trouble 6 --page eight.json >/dev/null
+"$scrubjay" simulate watch --disks 8 --seed 27 --trouble 6 --page eight.json >/dev/null
 "$scrubjay" simulate watch --disks 60 --seed 3 --trouble 2 --page sixty.json >/dev/null
 pages=()
 for name in one eight sixty; do
