@@ -18,7 +18,7 @@ pub enum HealthState {
     Unknown,
     /// Something is not as it should be, and may stay so for years.
     Watch,
-    /// It is flash that was written as much as its maker promised: it may last, but nobody promises that.
+    /// It is flash that was written as much as its maker rates it for, or nearly: it may last, but nobody promises that.
     Worn,
     /// It is too hot: its place, not the disk, is to be looked at.
     Hot,
@@ -322,7 +322,7 @@ pub struct OwnEvidence {
 /// NVMe's warning bit for temperature, which is no reason to replace a disk.
 pub(crate) const NVME_TEMPERATURE: u8 = 0x02;
 /// What the bits of NVMe's critical warning mean, from bit 0 on (NVMe base specification 2.0, figure 207).
-const NVME_WARNINGS: [&str; 8] = [
+pub const NVME_WARNINGS: [&str; 8] = [
     "its spare blocks are used up",
     "its temperature",
     "its reliability is degraded",

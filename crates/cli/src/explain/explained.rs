@@ -156,7 +156,7 @@ impl Explained {
         }
         if self.state == HealthState::Worn {
             to_do.push(
-                "Plan to replace it, without haste: its maker promised no more writes. Have a backup.".to_owned(),
+                "Plan to replace it, without haste: it was written as much as its maker rates it for, or nearly. Have a backup.".to_owned(),
             );
         }
         if self.state == HealthState::Virtual {

@@ -10,7 +10,7 @@ use scrubjay_jobs::control::wording::{date, moment};
 use scrubjay_jobs::quantity::show_count;
 use scrubjay_watch::counters::{self, CounterKind};
 use scrubjay_watch::facts::SmartFacts;
-use scrubjay_watch::health::{HealthState, NO_SIGN};
+use scrubjay_watch::health::{HealthState, NO_SIGN, NVME_WARNINGS};
 use std::io::{self, Write};
 
 /// Columns of the labels.
@@ -86,7 +86,10 @@ fn drive(explained: &Explained) -> Vec<String> {
     let Ok(facts) = &explained.answer.outcome else {
         return about.own_verdict.map(|passed| verdict(Some(passed)).to_owned()).into_iter().collect();
     };
-    let mut lines = vec![verdict(about.own_verdict).to_owned()];
+    let mut lines = vec![match (about.own_verdict, facts.passed) {
+        (Some(false), Some(true)) => "that it warns, and not that it fails (smartctl calls both FAILED)".to_owned(),
+        (_, passed) => verdict(passed).to_owned(),
+    }];
     if !about.below_threshold.is_empty() {
         lines.push(format!("at or below its own threshold: {}", about.below_threshold.join(", ")));
     }
@@ -114,6 +117,14 @@ fn counters(explained: &Explained) -> Vec<String> {
         .map(|(kind, value)| format!("{} {}", kind.words(), show_count(value)))
         .collect();
     parts.extend(nvme(facts));
+    if facts.nvme.is_none() {
+        parts.extend(
+            facts
+                .spare_blocks()
+                .map(|spare| format!("spare blocks {} % (too few below {} %)", spare.left, spare.threshold)),
+        );
+        parts.extend(facts.endurance_used().map(|used| format!("endurance used {used} %")));
+    }
     parts.extend(counters::celsius(facts).map(|celsius| format!("{celsius} °C")));
     let mut lines = vec![parts.join(", ")];
     if !explained.answer.about.missing.is_empty() {
@@ -121,16 +132,6 @@ fn counters(explained: &Explained) -> Vec<String> {
     }
     lines
 }
-
-/// The bits of the critical warning, the lowest first (NVMe 1.4, figure 194).
-const NVME_WARNINGS: [&str; 6] = [
-    "too few spare blocks",
-    "temperature",
-    "the medium is not reliable",
-    "the medium can only be read",
-    "the backup of its memory failed",
-    "its persistent memory is not reliable",
-];
 
 fn nvme(facts: &SmartFacts) -> Vec<String> {
     let Some(log) = facts.nvme else { return Vec::new() };
@@ -208,7 +209,8 @@ pub fn unknown(explained: &Explained) -> Vec<String> {
             }
         }
     }
-    if explained.state == HealthState::Ok {
+    // The rate was counted on hard disks.
+    if explained.state == HealthState::Ok && explained.is_spinning() != Some(false) {
         unknown.push(format!("whether it fails all the same: {} ({})", NO_SIGN.words, NO_SIGN.source));
     }
     unknown

@@ -2,6 +2,7 @@
 
 use super::exit::SmartctlExit;
 use super::obstacle::SmartObstacle;
+use scrubjay_watch::attributes;
 use scrubjay_watch::counters;
 use scrubjay_watch::facts::{AtaAttribute, NvmeLog, ScsiLog, ScsiSense, SmartFacts, SpareBlocks};
 use serde_json::Value;
@@ -216,8 +217,13 @@ impl SmartDocument {
     }
 
     fn missing(&self) -> Vec<&'static str> {
-        let is_ata = !self.list(ATA_TABLE).is_empty();
-        let has = |id: u64| self.list(ATA_TABLE).iter().any(|line| line.get("id").and_then(Value::as_u64) == Some(id));
+        let table: Vec<AtaAttribute> = self.list(ATA_TABLE).iter().filter_map(attribute).collect();
+        let is_ata = !table.is_empty();
+        // Of this number, or under another one with the same meaning.
+        let has = |id: u8| {
+            let meant = attributes::meaning(attributes::usual_name(id));
+            table.iter().any(|line| attributes::meaning(&line.name) == meant)
+        };
         let is_scsi = self.scsi().is_some();
         let all = [
             (is_ata && !has(5), "remapped sectors (5)"),

@@ -163,7 +163,7 @@ fn smart(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> Mark
                         dt { "The drive's own" } dd { (verdict(drive.passed)) }
                         dt { "Why" } dd {
                             (reasons(disk))
-                            @if disk.health == "ok" { ". " span.soft { (NO_SIGN.words) " (" (NO_SIGN.source) ")" } }
+                            @if disk.health == "ok" && disk.media == "spinning" { ". " span.soft { (NO_SIGN.words) " (" (NO_SIGN.source) ")" } }
                         }
                         dt { "Read" } dd { (moment(drive.read)) }
                         @if let Some(celsius) = drive.celsius { dt { "Temperature" } dd { (celsius) " °C" } }
