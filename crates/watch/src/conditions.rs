@@ -344,42 +344,6 @@ impl Watch {
         Condition { urgency, amounts, headline, lines, controller: None, cause: None }
     }
 
-    /// How to replace a disk: this one, in this bay, in these arrays.
-    fn steps_to_replace(&self, disk: &DiskState) -> Vec<String> {
-        let facts = &disk.row.facts;
-        let size = Bytes(facts.sectors.saturating_mul(SECTOR_BYTES));
-        let bay = facts.bay.as_ref().map_or(String::new(), |bay| format!(" (bay {bay})"));
-        let mut steps = vec![
-            "have a backup of what it holds".to_owned(),
-            format!("order a disk of {size} or larger"),
-            format!("find it: sudo scrubjay locate {}{bay}", typed(facts.serial_shown())),
-        ];
-        let name = disk.live.name.as_deref().unwrap_or("OLD");
-        let arrays = self.present_arrays().filter(|array| array.has_member(name));
-        steps.extend(arrays.map(|array| match array.kind() {
-            ArrayKind::Md => format!(
-                "sudo mdadm /dev/{0} --add /dev/NEW; sudo mdadm /dev/{0} --replace /dev/{name} --with /dev/NEW",
-                array.name
-            ),
-            ArrayKind::Btrfs => {
-                format!("sudo btrfs replace start -B -r /dev/{name} /dev/NEW MOUNTPOINT (of {})", array.name)
-            }
-            ArrayKind::Volume => {
-                let place =
-                    array.members.iter().position(|member| member.disk.as_deref() == Some(name)).unwrap_or_default();
-                format!("sudo scrubjay volume fail {place}; sudo scrubjay volume replace {place} /dev/NEW")
-            }
-        }));
-        if steps.len() == 3 {
-            steps.push("swap it, and restore what it held".to_owned());
-        }
-        let numbered = steps.iter().zip(1..).map(|(step, number)| match number {
-            1 => format!("Do        1. {step}"),
-            _ => format!("          {number}. {step}"),
-        });
-        numbered.collect()
-    }
-
     /// One line for each array that a disk is a member of.
     fn member_array_lines(&self, name: &str) -> Vec<String> {
         let member_arrays = self.present_arrays().filter(|array| array.has_member(name));

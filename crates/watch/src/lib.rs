@@ -12,7 +12,7 @@
 //!
 //! Inside: `arrivals` and `observe` take events; `schedule` with `hold` and `forecast` decides what is read when;
 //! `health` and `risk` judge; `conditions` lists present problems, `causes` which of them follow from others, `telling` decides when each is reported to whom,
-//! `letter` words it, and `outbox` sends it. `turn` joins them.
+//! `letter` words it with `advice`, and `outbox` sends it. `turn` joins them.
 //!
 //! ```
 //! use scrubjay_watch::{Watch, calendar::UtcCalendar, events::*, facts::*, settings::WatchSettings};
@@ -31,6 +31,7 @@
 //! assert_eq!(watch.status(now).lights[0].words, "1 unknown", "nothing is green that is not known");
 //! ```
 
+mod advice;
 mod arrivals;
 pub mod attributes;
 pub mod calendar;

@@ -33,6 +33,29 @@ fn a_degraded_array_speaks_for_the_disk_that_it_lacks_and_for_what_it_holds_back
     );
 }
 
+/// A rebuild of an array without redundancy fails at the bad sector, and may end the array.
+#[test]
+fn the_steps_to_replace_a_disk_start_no_rebuild_that_could_fail() {
+    let steps = |redundancy: u32, is_degraded: bool| {
+        let mut rig = Rig::with_disks(4);
+        let mut facts = ArrayFacts { redundancy, layout: None, ..array(&["sda", "sdb", "sdc", "sdd"]) };
+        if is_degraded {
+            rig.feed(WatchEvent::DiskGone("sdc".into()));
+            (facts.members[2].disk, facts.members[2].is_in_sync) = (None, false);
+        }
+        rig.feed(WatchEvent::ArraySeen(facts));
+        rig.wait(DAY);
+        rig.report_smart("sda", &[(5, 0), (197, 0)]);
+        rig.report_smart("sda", &[(5, 0), (197, 8)]);
+        rig.wait(HOUR);
+        let row = rig.sent.iter().find(|row| row.subject.contains("REPLACE sda")).unwrap();
+        row.body.lines().find(|line| line.starts_with("          4. ")).unwrap_or_default().to_owned()
+    };
+    assert!(steps(1, false).contains("sudo mdadm /dev/tank --add /dev/NEW; sudo mdadm /dev/tank --replace /dev/sda"));
+    assert!(steps(2, true).contains("tank lacks a member: replace that one first"), "{}", steps(2, true));
+    assert!(steps(1, true).contains("no redundancy left: start no rebuild"), "{}", steps(1, true));
+}
+
 #[test]
 fn a_disk_that_is_hot_by_day_for_two_months_keeps_to_the_budget() {
     let mut rig = Rig::with_disks(1);
