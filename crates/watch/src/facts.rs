@@ -324,6 +324,8 @@ pub struct SmartFacts {
     pub is_self_test_failed: bool,
     /// The first sector that the failed self-test could not read.
     pub self_test_lba: Option<u64>,
+    /// Did it fail more than ten weeks of the drive's running time ago, and was none completed since?
+    pub is_self_test_old: bool,
     /// Is a long self-test running?
     pub is_self_testing: bool,
 }

@@ -142,6 +142,8 @@ pub enum HealthSign {
     SelfTestFailed {
         /// The first sector that it could not read, if it names one.
         lba: Option<u64>,
+        /// Is that long ago, and was none completed since? The sector may have been rewritten.
+        is_old: bool,
     },
     /// The drive answers commands, but no reads; this many sessions in sequence ended so.
     NoReads(u32),
@@ -184,7 +186,7 @@ impl HealthSign {
             | HealthSign::Growth { .. }
             | HealthSign::NvmeWarning(_)
             | HealthSign::SpareLow(_)
-            | HealthSign::SelfTestFailed { .. }
+            | HealthSign::SelfTestFailed { is_old: false, .. }
             | HealthSign::NoReads(_)
             | HealthSign::NoVerdict { is_large_part: true, .. }
             | HealthSign::Level { is_grave: true, .. } => HealthState::Replace,
@@ -219,8 +221,13 @@ impl HealthSign {
             }
             HealthSign::SpareLow(spare) => format!("only {spare} % of the spare blocks left"),
             HealthSign::Worn(used) => format!("{used} % of its endurance used"),
-            HealthSign::SelfTestFailed { lba: None } => "its own self-test failed".into(),
-            HealthSign::SelfTestFailed { lba: Some(lba) } => format!("its own self-test could not read sector {lba}"),
+            HealthSign::SelfTestFailed { lba, is_old } => {
+                let failed = match lba {
+                    None => "its own self-test failed".to_owned(),
+                    Some(lba) => format!("its own self-test could not read sector {lba}"),
+                };
+                if *is_old { format!("{failed}, long ago, and none was completed since") } else { failed }
+            }
             HealthSign::NoReads(sessions) => format!("it answers, but no reads ({sessions} attempts)"),
             HealthSign::ReadsEnd { sessions, percent } => {
                 format!("its reads end after {percent} % of the disk ({sessions} attempts)")
@@ -246,7 +253,7 @@ impl HealthSign {
             HealthSign::Level { is_grave: true, .. } => Some(TWO_SIGNS),
             HealthSign::UnreadableSectors(_)
             | HealthSign::Growth { .. }
-            | HealthSign::SelfTestFailed { lba: Some(_) } => Some(MORE_ERRORS),
+            | HealthSign::SelfTestFailed { lba: Some(_), is_old: false } => Some(MORE_ERRORS),
             _ => None,
         }
     }
@@ -294,6 +301,8 @@ pub struct DriveReport {
     pub is_self_test_failed: bool,
     /// The first sector that the failed self-test could not read.
     pub self_test_lba: Option<u64>,
+    /// Did it fail long ago?
+    pub is_self_test_old: bool,
     /// What a SCSI drive warns of, or foretells.
     pub sense: Option<ScsiSense>,
     /// Its temperature in degrees Celsius, if it is too hot.
@@ -387,7 +396,7 @@ pub fn signs(
         signs.push(HealthSign::Worn(word.used));
     }
     if word.is_self_test_failed {
-        signs.push(HealthSign::SelfTestFailed { lba: word.self_test_lba });
+        signs.push(HealthSign::SelfTestFailed { lba: word.self_test_lba, is_old: word.is_self_test_old });
     }
     if evidence.failed_sessions >= FAILED_SESSIONS {
         let sessions = evidence.failed_sessions;
@@ -469,6 +478,9 @@ mod tests {
         let tested = found(tested);
         assert_eq!(gravest(&tested), Some(HealthState::Replace));
         assert_eq!(tested[0].words(), "its own self-test could not read sector 7");
+        let long_ago = DriveReport { is_self_test_failed: true, is_self_test_old: true, ..DriveReport::default() };
+        let long_ago = found(long_ago);
+        assert_eq!(gravest(&long_ago), Some(HealthState::Watch), "it may have been rewritten");
     }
 
     #[test]

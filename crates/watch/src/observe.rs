@@ -275,6 +275,7 @@ pub(crate) fn drive_word(facts: &SmartFacts, limit: i32, earlier: &DriveReport) 
         used: facts.endurance_used().unwrap_or(earlier.used),
         is_self_test_failed: facts.is_self_test_failed,
         self_test_lba: facts.self_test_lba.filter(|_| facts.is_self_test_failed),
+        is_self_test_old: facts.is_self_test_failed && facts.is_self_test_old,
         sense: facts.sense,
         hot: is_hot.then_some(celsius.unwrap_or(hot_from)),
     }

@@ -138,6 +138,7 @@ impl SmartDocument {
             celsius_max: self.celsius_max(),
             is_self_test_failed: self.is_self_test_failed(),
             self_test_lba: self.self_test_lba(),
+            is_self_test_old: self.self_test_age().is_some_and(|hours| hours > OLD_TEST_HOURS),
             is_self_testing: self.is_self_testing(),
         }
     }
@@ -242,13 +243,18 @@ impl SmartDocument {
         (celsius != 0 || self.text("/device/protocol") != Some("SCSI")).then_some(celsius)
     }
 
+    /// The last self-test of an ATA drive's log that came to an end, and its status (ATA8-ACS, self-test execution status, high half:
+    /// 1 and 2 were stopped, 15 is running).
+    fn last_ata_test(&self) -> Option<(u64, &Value)> {
+        let tests = ATA_TESTS.iter().flat_map(|log| self.list(log));
+        let mut with_status = tests.filter_map(|test| Some((test.pointer("/status/value")?.as_u64()? >> 4, test)));
+        with_status.find(|(status, _)| !matches!(status, 1 | 2 | 15))
+    }
+
     /// The first sector that the last completed self-test could not read.
     fn self_test_lba(&self) -> Option<u64> {
-        let status = |test: &&Value| test.pointer("/status/value").and_then(Value::as_u64).map(|status| status >> 4);
-        let mut of_ata = ATA_TESTS.iter().flat_map(|log| self.list(log));
-        let last = of_ata.find(|test| status(test).is_some_and(|status| !matches!(status, 1 | 2 | 15)));
-        let lba_of_ata =
-            last.filter(|test| status(test) == Some(ATA_READ_FAILURE)).and_then(|test| test.get("lba")?.as_u64());
+        let lba_of_ata = self.last_ata_test().filter(|(status, _)| *status == ATA_READ_FAILURE);
+        let lba_of_ata = lba_of_ata.and_then(|(_, test)| test.get("lba")?.as_u64());
         let of_nvme = || {
             let result = |test: &&Value| test.pointer("/self_test_result/value").and_then(Value::as_u64);
             let is_over = |test: &&Value| result(test).is_some_and(|result| matches!(result, 0 | 5..=7));
@@ -266,22 +272,27 @@ impl SmartDocument {
         lba_of_ata.or_else(of_nvme).or_else(of_scsi)
     }
 
+    /// How many hours of the drive's running time ago the last completed self-test of an ATA drive was, if both are known. Its log
+    /// counts 16 bits.
+    fn self_test_age(&self) -> Option<u64> {
+        let (_, last) = self.last_ata_test()?;
+        let then = last.get("lifetime_hours")?.as_u64()?;
+        Some(self.number("/power_on_time/hours")?.wrapping_sub(then) & 0xffff)
+    }
+
     /// Did the last completed self-test fail, by the log; without a log, by the status of the last test?
     fn is_self_test_failed(&self) -> bool {
-        let of_ata =
-            ATA_TESTS.iter().flat_map(|log| self.list(log)).filter_map(|test| test.pointer("/status/value")?.as_u64());
         let of_nvme = self
             .list("/nvme_self_test_log/table")
             .iter()
             .filter_map(|test| test.pointer("/self_test_result/value")?.as_u64());
         let of_scsi = (0..20).filter_map(|number| self.number(&format!("/scsi_self_test_{number}/result/value")));
-        // ATA8-ACS, self-test execution status, high half: 1 and 2 were stopped, 15 is running, 3 to 8 failed.
-        let mut ata = of_ata.map(|status| status >> 4).filter(|status| !matches!(status, 1 | 2 | 15));
         // NVMe 1.4, figure 199: 1 to 4, 8 and 9 were stopped, 15 is an empty line, 5 to 7 failed.
         let mut nvme = of_nvme.filter(|result| matches!(result, 0 | 5..=7));
         // SPC-4, self-test results: 1 and 2 were stopped, 15 is running, 3 to 7 failed.
         let mut scsi = of_scsi.filter(|result| matches!(result, 0 | 3..=7));
-        let last = ata.next().or_else(|| nvme.next()).or_else(|| scsi.next());
+        let ata = self.last_ata_test().map(|(status, _)| status);
+        let last = ata.or_else(|| nvme.next()).or_else(|| scsi.next());
         let status = || self.number(ATA_TEST_STATUS).map(|status| status >> 4);
         last.or_else(status).is_some_and(|status| matches!(status, 3..=8))
     }
@@ -342,6 +353,8 @@ const SCSI_ERRORS: [&str; 3] = [
     "/scsi_error_counter_log/write/total_uncorrected_errors",
     "/scsi_error_counter_log/verify/total_uncorrected_errors",
 ];
+/// Hours from which on a failed self-test is old: ten weeks, after which one error says nothing of more (Schroeder et al., FAST'10).
+const OLD_TEST_HOURS: u64 = 70 * 24;
 /// ATA8-ACS, self-test execution status, high half: the test came upon a sector that it could not read.
 const ATA_READ_FAILURE: u64 = 7;
 /// Where endurance used is found, outside of the NVMe log.
@@ -450,6 +463,19 @@ mod tests {
             (facts(&drive, 0).self_test_lba, judged(&drive, 0, MediaKind::Flash)),
             (Some(1234567), HealthState::Replace)
         );
+    }
+
+    #[test]
+    fn a_self_test_that_failed_long_ago_is_to_be_watched() {
+        let judged_at = |then: u64| {
+            let mut drive = ata(&[(5, "Reallocated_Sector_Ct", 100, 0)]);
+            drive["power_on_time"] = json!({"hours": 70_000});
+            let test = json!({"status": {"value": 0x79}, "lba": 7, "lifetime_hours": then});
+            drive["ata_smart_self_test_log"] = json!({"standard": {"table": [test]}});
+            judged(&drive, 0, MediaKind::Spinning)
+        };
+        assert_eq!(judged_at(70_000 - 65_536 - 100), HealthState::Replace, "100 hours ago: the log counts 16 bits");
+        assert_eq!(judged_at(1000), HealthState::Watch);
     }
 
     #[test]

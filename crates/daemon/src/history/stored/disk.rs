@@ -13,7 +13,17 @@ use std::collections::BTreeMap;
 pub fn keep_disk(database: &Connection, row: &DiskRow) -> Result<()> {
     let DiskRow { facts, counters, word, smart_read, unknown_since, service_first, service_last } = row;
     let DiskFacts { key, name, model, serial, bay, controller, media, sectors } = facts;
-    let DriveReport { passed, nvme_warning, spare_low, used, is_self_test_failed, self_test_lba, sense, hot } = word;
+    let DriveReport {
+        passed,
+        nvme_warning,
+        spare_low,
+        used,
+        is_self_test_failed,
+        self_test_lba,
+        is_self_test_old,
+        sense,
+        hot,
+    } = word;
     // The row that it replaces takes its counters with it.
     put(
         database,
@@ -33,6 +43,7 @@ pub fn keep_disk(database: &Connection, row: &DiskRow) -> Result<()> {
             ("used", used),
             ("is_self_test_failed", is_self_test_failed),
             ("self_test_lba", &self_test_lba.map(signed)),
+            ("is_self_test_old", is_self_test_old),
             ("sense", &sense.map(|sense| u16::from_be_bytes([sense.asc, sense.ascq]))),
             ("hot", hot),
             ("smart_read", &second(*smart_read)),
@@ -92,6 +103,7 @@ pub fn load_disks(database: &Connection) -> Result<Vec<WatchRow>> {
                 spare_low: row.get("spare_low")?,
                 used: row.get("used")?,
                 is_self_test_failed: row.get("is_self_test_failed")?,
+                is_self_test_old: row.get("is_self_test_old")?,
                 self_test_lba: row.get::<_, Option<i64>>("self_test_lba")?.map(i64::cast_unsigned),
                 sense: row
                     .get::<_, Option<u16>>("sense")?

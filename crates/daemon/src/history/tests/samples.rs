@@ -247,6 +247,7 @@ impl Draw {
                 used: self.number() as u8,
                 is_self_test_failed: self.flag(),
                 self_test_lba: self.maybe(Draw::number),
+                is_self_test_old: self.flag(),
                 sense: self.maybe(|draw| ScsiSense { asc: draw.number() as u8, ascq: draw.number() as u8 }),
                 hot: self.maybe(|draw| draw.small(200) as i32 - 40),
             },
