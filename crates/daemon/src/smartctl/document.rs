@@ -277,7 +277,9 @@ impl SmartDocument {
     fn self_test_age(&self) -> Option<u64> {
         let (_, last) = self.last_ata_test()?;
         let then = last.get("lifetime_hours")?.as_u64()?;
-        Some(self.number("/power_on_time/hours")?.wrapping_sub(then) & 0xffff)
+        let now = self.number("/power_on_time/hours")?;
+        // One that is ahead of a counter which has not wrapped makes no sense.
+        (then <= now || now > 0xffff).then(|| now.wrapping_sub(then) & 0xffff)
     }
 
     /// Did the last completed self-test fail, by the log; without a log, by the status of the last test?
