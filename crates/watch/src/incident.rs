@@ -280,7 +280,7 @@ impl IncidentRow {
     }
 
     /// Notes that its condition is there. Returns whether the row has changed.
-    pub fn is_there(&mut self) -> bool {
+    pub fn note_there(&mut self) -> bool {
         let was_away = self.away_since.take().is_some();
         self.returns += u32::from(was_away);
         was_away
@@ -290,7 +290,7 @@ impl IncidentRow {
     ///
     /// # Errors
     /// When to look again: it may come back, or its end may not be told yet.
-    pub fn is_gone(&mut self, now: UnixSeconds) -> Result<(), (UnixSeconds, bool)> {
+    pub fn note_gone(&mut self, now: UnixSeconds) -> Result<(), (UnixSeconds, bool)> {
         let is_new = self.away_since.is_none();
         let since = *self.away_since.get_or_insert(now);
         let settled = after(since, settles_after(self.returns));
@@ -515,9 +515,9 @@ mod tests {
                 let new = || incident(1).returned(past.as_ref());
                 let opened = |new: IncidentRow| IncidentRow { opened: now, ..new };
                 let row = row.get_or_insert_with(|| opened(new()));
-                row.is_there();
+                row.note_there();
             } else if let Some(gone) = &mut row
-                && gone.is_gone(now).is_ok()
+                && gone.note_gone(now).is_ok()
             {
                 gone.note_written(now);
                 written.push(now);

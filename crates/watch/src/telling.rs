@@ -88,7 +88,7 @@ impl Watch {
             let exists = self.has_subject(&key.subject);
             let Some(incident) = self.incidents.get_mut(&key) else { continue };
             // What a person made the watch forget does not come back.
-            match incident.is_gone(now) {
+            match incident.note_gone(now) {
                 Err((at, is_new)) if exists && !self.is_planted(WatchBug::FlapUnbounded) => {
                     if is_new {
                         self.changed.insert(RowKey::Incident(key));
@@ -121,7 +121,7 @@ impl Watch {
             held.clear();
         }
         for (key, incident) in &mut self.incidents {
-            let mut is_changed = conditions.found.contains_key(key) && incident.is_there();
+            let mut is_changed = conditions.found.contains_key(key) && incident.note_there();
             // Once in some hours is enough.
             if held.contains(key) && after(incident.held_until, HELD_STEP) < held_until {
                 incident.held_until = if is_for_ever { UnixSeconds(u64::MAX / 2) } else { held_until };
