@@ -80,7 +80,7 @@ impl Watch {
         let date = show_time(&*self.calendar, incident.opened);
         let mut lines = vec![match reason {
             MessageReason::Resolved => format!("This is over. It began {date}."),
-            _ if incident.key.kind == IncidentKind::Degraded => {
+            _ if incident.key.kind == IncidentKind::Degraded && age_days > 0 => {
                 format!("Degraded since {} ({date}).", counted(age_days, "day"))
             }
             _ => format!("Found {date}."),

@@ -408,6 +408,7 @@ fn every_message_about_a_degraded_array_gives_its_days_also_after_a_restart() {
         rig.sent.iter().filter(|row| row.about.iter().any(|key| key.kind == IncidentKind::Degraded)).collect();
     let days: Vec<&str> = messages.iter().map(|row| row.body.lines().next().unwrap()).collect();
     assert_eq!(messages.len(), 8, "opened, and after 1, 3, 7, 15, 31, 63, 95 days: {days:?}");
+    assert!(days[0].starts_with("Found "), "of the first day no count of days is told: {days:?}");
     assert!(
         days[6].starts_with("Degraded since 63 days") && messages[6].subject.ends_with("since 63 days (reminder 6)")
     );
