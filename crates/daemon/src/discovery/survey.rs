@@ -53,13 +53,20 @@ fn is_image(name: &str) -> bool {
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit()))
 }
 
-/// ZFS pools. Text files give their names and states, but not their disks.
+/// What is not known of each ZFS pool. The kernel's text files give its name, and the state of its devices as a whole: a
+/// pool whose devices all work is ONLINE there also when it has lost data, so that a good state is not told as one.
 fn pools(root: &SystemRoot) -> Vec<String> {
     let folder = Path::new("/proc/spl/kstat/zfs");
-    let words = "its disks cannot be listed without `zpool`, so they may be read side by side, and while it scrubs";
     let pool = |name: String| {
         let state = root.text(&folder.join(&name).join("state"))?;
-        Some(format!("ZFS pool {name} is {state}; {words}"))
+        let devices = match state.as_str() {
+            "ONLINE" => String::new(),
+            state => format!("its devices are {state}; "),
+        };
+        Some(format!(
+            "ZFS pool {name}: {devices}whether it has lost data is not known here (sudo zpool status -v {name}); the watch \
+             does not know its disks, so it may read several of them at once, and while it scrubs or resilvers"
+        ))
     };
     root.names(folder).into_iter().filter_map(pool).collect()
 }
