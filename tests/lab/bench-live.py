@@ -18,6 +18,7 @@ def main():
     begun = time.monotonic()
     pid, terminal = pty.fork()
     if pid == 0:
+        os.environ["TERM"] = "xterm"  # whatever this machine's own terminal is: one that is not moves no cursor
         os.execvp(command[0], command)
     first, seen = None, b""
     while True:
