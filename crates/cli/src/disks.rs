@@ -3,7 +3,7 @@
 
 use crate::exit::Exit;
 use crate::say::{print_prose, shown, shown_path};
-use crate::{columns, verbs};
+use crate::{columns, verbs, zfs};
 use anyhow::{Context, Result};
 use scrubjay_core::scrub::saved::Saved;
 use scrubjay_core::units::{Nanos, SectorRange};
@@ -11,7 +11,7 @@ use scrubjay_device::completion::own_uid;
 use scrubjay_device::inventory::{self, InventoryDisk};
 use scrubjay_device::store::{self, StateStore};
 use scrubjay_device::{claim, clock, target::TargetError};
-use scrubjay_jobs::control::WatchDocument;
+use scrubjay_jobs::control::{ArrayEntry, WatchDocument};
 use scrubjay_jobs::quantity::{show_count, show_time};
 use scrubjay_jobs::sockets;
 use scrubjay_serve::volume::commands::Status;
@@ -53,6 +53,7 @@ pub fn run() -> Result<Exit> {
         print_prose(&mut out, "The watch: ", &watch.sentence, columns::width())?;
     }
     volumes(&mut out)?;
+    pools(watch.is_some(), &mut out)?;
     let advice = disks.iter().find_map(|(disk, _)| match &disk.obstacle {
         Some(TargetError::Permission { advice, .. }) => Some(advice),
         _ => None,
@@ -92,7 +93,8 @@ pub fn status(json: bool) -> Result<Exit> {
         let known = disks(watch.as_ref())?;
         let exit = if watch.is_some() { Exit::Clean } else { exit_of(&known) };
         let disks = known.iter().map(DiskDocument::of).collect();
-        let document = StatusDocument { schema: 1, version: scrubjay_jobs::version::version(), disks, watch };
+        let pools = if watch.is_some() { Vec::new() } else { zfs::pools() };
+        let document = StatusDocument { schema: 1, version: scrubjay_jobs::version::version(), disks, pools, watch };
         writeln!(out, "{}", serde_json::to_string(&document).context("the disks as JSON")?)?;
         return Ok(exit);
     }
@@ -106,6 +108,7 @@ pub fn status(json: bool) -> Result<Exit> {
             let exit = exit_of(&disks);
             table(&disks, columns::width(), &mut out)?;
             volumes(&mut out)?;
+            pools(false, &mut out)?;
             writeln!(out)?;
             let why = match exit {
                 Exit::Permission => "How the disks are may be seen by root only: sudo scrubjay status",
@@ -131,6 +134,8 @@ struct StatusDocument {
     /// Release, commit and date of the program.
     version: &'static str,
     disks: Vec<DiskDocument>,
+    /// The imported pools of ZFS; empty where the watch runs: it has them among its arrays.
+    pools: Vec<ArrayEntry>,
     /// The watch's status; null: it does not run, or may not be asked.
     watch: Option<WatchDocument>,
 }
@@ -298,6 +303,21 @@ fn volumes(out: &mut impl Write) -> Result<()> {
     Ok(print_prose(out, "", &format!("{words}: see `scrubjay volume status`."), columns::width())?)
 }
 
+/// How the pools of ZFS are, and what to do about each. Where the watch runs, its own status says so.
+fn pools(is_watched: bool, out: &mut impl Write) -> Result<()> {
+    let pools = if is_watched { Vec::new() } else { zfs::pools() };
+    for (number, pool) in pools.iter().enumerate() {
+        if number == 0 {
+            writeln!(out)?;
+        }
+        print_prose(out, "ZFS pool ", &format!("{}.", zfs::words(pool, clock::today().0)), columns::width())?;
+        if let Some(advice) = zfs::advice(pool) {
+            print_prose(out, "      -> ", &advice, columns::width())?;
+        }
+    }
+    Ok(())
+}
+
 /// The states of volumes, of those whose servers report them in time.
 fn answers(sockets: Vec<PathBuf>) -> Vec<Status> {
     let (sender, receiver) = mpsc::channel();
@@ -330,12 +350,13 @@ fn name_of(disk: &InventoryDisk) -> String {
 
 /// Devices that are there without a user's doing, and are listed only if something is known of them.
 fn is_hideable(name: &str) -> bool {
-    ["loop", "zram"].iter().any(|kind| name.starts_with(kind))
+    ["loop", "zram", "zd"].iter().any(|kind| name.starts_with(kind))
 }
 
 /// What a device of this name is. A virtual disk claims to spin, which says nothing of what lies below it.
 fn kind(name: &str, is_rotational: bool) -> &'static str {
-    const BY_NAME: [(&str, &str); 7] = [
+    const BY_NAME: [(&str, &str); 8] = [
+        ("zd", "zvol"),
         ("loop", "file"),
         ("md", "array"),
         ("dm-", "mapped"),

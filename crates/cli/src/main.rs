@@ -27,6 +27,7 @@ mod unwritable;
 mod verbs;
 mod volume;
 mod workload;
+mod zfs;
 
 use args::Verb;
 use exit::Exit;

@@ -288,6 +288,7 @@ fn exit_of_name(error: &TargetNameError) -> Exit {
         | TargetNameError::NothingToRepair(_)
         | TargetNameError::Array(_)
         | TargetNameError::Absent(_)
+        | TargetNameError::Zfs { .. }
         | TargetNameError::Both { .. }
         | TargetNameError::Several { .. } => Exit::Usage,
     }

@@ -20,3 +20,4 @@ pub mod pump;
 pub mod sessions;
 pub mod smartctl;
 pub mod time;
+pub mod zfs;

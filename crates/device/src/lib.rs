@@ -47,6 +47,7 @@ pub mod store;
 pub mod subject;
 pub mod sysfs;
 pub mod target;
+pub mod tool;
 pub mod ublk;
 pub mod udev;
 pub mod verify;

@@ -391,7 +391,7 @@ pub(crate) fn device_physical_block(file: &File) -> io::Result<u32> {
 }
 
 /// Major and minor number of a `dev_t`.
-pub(crate) fn numbers(dev: u64) -> (u32, u32) {
+pub fn numbers(dev: u64) -> (u32, u32) {
     (libc::major(dev), libc::minor(dev))
 }
 

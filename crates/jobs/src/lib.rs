@@ -57,6 +57,7 @@ pub mod tune_document;
 pub mod verify_bench;
 pub mod version;
 pub mod workload;
+pub mod zfs_pool;
 pub mod zone;
 
 pub use error::JobError;

@@ -2,6 +2,7 @@
 
 use crate::pool::WatchedPool;
 use crate::sockets;
+use crate::zfs_pool;
 use scrubjay_device::btrfs::{BtrfsPool, PoolError};
 use scrubjay_device::md::{MdArray, MdError, MdLog};
 use scrubjay_device::subject::Subject;
@@ -74,6 +75,17 @@ pub enum TargetNameError {
         /// The volume's socket.
         socket: PathBuf,
     },
+    /// It is a pool of ZFS, part of one, or a device made of one.
+    #[error(
+        "{path}: part of the ZFS pool {pool}, which only ZFS itself can check: sudo zpool scrub {pool} (its disks are scrubbed by \
+         their own names)"
+    )]
+    Zfs {
+        /// Path, as the user gave it.
+        path: PathBuf,
+        /// The pool.
+        pool: String,
+    },
     /// There are several volumes of this name.
     #[error("several volumes are called {path}: name one of {}", .arrays.join(", "))]
     Several {
@@ -121,7 +133,11 @@ impl ResolvedTarget {
         }
         let socket = sockets.pop();
         let is_target = kind.as_ref().is_ok_and(|kind| kind.is_file() || kind.is_block_device());
+        let pool = if socket.is_none() { zfs_pool::pool_of(path) } else { None };
         match (socket, kind) {
+            (None, _) if pool.is_some() => {
+                Err(TargetNameError::Zfs { path: path.to_owned(), pool: pool.unwrap_or_default() })
+            }
             (Some(socket), _) if is_target => Err(TargetNameError::Both { path: path.to_owned(), socket }),
             (Some(socket), _) => ResolvedTarget::volume(path, &socket, is_read_only),
             (None, Err(error)) if is_word && error.kind() == ErrorKind::NotFound => {

@@ -34,6 +34,12 @@ impl Watch {
             ArrayKind::Btrfs => {
                 format!("sudo btrfs replace start -B -r /dev/{name} /dev/NEW MOUNTPOINT (of {})", array.name)
             }
+            ArrayKind::Zfs => {
+                format!(
+                    "sudo zpool replace {} {name} NEW; sudo zpool status {0} shows the resilver",
+                    typed(&array.name)
+                )
+            }
             ArrayKind::Volume => {
                 let place =
                     array.members.iter().position(|member| member.disk.as_deref() == Some(name)).unwrap_or_default();

@@ -87,8 +87,11 @@ impl Watch {
         }
     }
 
-    pub(crate) fn array_seen(&mut self, now: UnixSeconds, facts: ArrayFacts) {
+    pub(crate) fn array_seen(&mut self, now: UnixSeconds, mut facts: ArrayFacts) {
         let known = self.arrays.get(&facts.key);
+        if let Some(pool) = &mut facts.pool {
+            pool.remember(known.and_then(|known| known.facts.pool.as_ref()), now);
+        }
         if known.is_some_and(|known| known.facts == facts && known.absent_since.is_none()) {
             return;
         }

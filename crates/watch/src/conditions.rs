@@ -7,6 +7,7 @@ use crate::facts::{ArrayFacts, ArrayKind, DiskKey};
 use crate::health::{HealthSign, HealthState};
 use crate::incident::{Condition, IncidentKey, IncidentKind, IncidentRow, IncidentSubject, Urgency};
 use crate::passes::ArrayFlaws;
+use crate::pool::ZpoolFacts;
 use crate::reading::{ReadingState, SessionPhase};
 use crate::risk::{StripeRisk, stripe_risk};
 use crate::rows::SessionRefusal;
@@ -85,11 +86,14 @@ impl Watch {
             if let Some(absent_since) = array.absent_since {
                 let kinds =
                     [IncidentKind::Degraded, IncidentKind::Stripes, IncidentKind::Lost, IncidentKind::Disagreement];
-                conditions
-                    .unjudged
-                    .extend(kinds.into_iter().chain([IncidentKind::Unread, IncidentKind::Stuck]).map(key_of));
+                conditions.unjudged.extend(
+                    kinds
+                        .into_iter()
+                        .chain([IncidentKind::Unread, IncidentKind::Stuck, IncidentKind::Unknown])
+                        .map(key_of),
+                );
                 if elapsed(now, absent_since) >= MISSING_AFTER {
-                    let headline = format!("DATA AT RISK array {}: it is not there", facts.name);
+                    let headline = format!("DATA AT RISK {} {}: it is not there", facts.noun(), facts.name);
                     let lines = vec![
                         format!(
                             "Array     {} ({}), not there since {}",
@@ -100,7 +104,15 @@ impl Watch {
                                 self.missing_since(&key_of(IncidentKind::Missing), absent_since)
                             )
                         ),
-                        "Do        look whether too many of its disks are missing; start or mount it".to_owned(),
+                        match facts.kind() {
+                            ArrayKind::Zfs => format!(
+                                "Do        look whether too many of its disks are missing; sudo zpool import {}",
+                                typed(&facts.name)
+                            ),
+                            _ => {
+                                "Do        look whether too many of its disks are missing; start or mount it".to_owned()
+                            }
+                        },
                         format!("Quiet     if it was taken down for good: sudo scrubjay forget {}", typed(&facts.name)),
                     ];
                     conditions
@@ -114,6 +126,14 @@ impl Watch {
             }
             if let Some(condition) = self.degraded(array) {
                 conditions.found.insert(key_of(IncidentKind::Degraded), condition);
+            }
+            let of_pool = self.pool_conditions(array, now);
+            conditions.found.extend(of_pool.into_iter().map(|(kind, condition)| (key_of(kind), condition)));
+            if facts.pool.as_ref().is_some_and(ZpoolFacts::is_unanswered) {
+                // What is not known now has not ended.
+                conditions
+                    .unjudged
+                    .extend([IncidentKind::Lost, IncidentKind::Disagreement, IncidentKind::Unread].map(key_of));
             }
             if let Some(subject) = WatchedSubject::of_array(array) {
                 let found = [
@@ -383,9 +403,11 @@ impl Watch {
             i64::MIN..0 if array.layout.is_none() && array.level.to_ascii_uppercase().starts_with("RAID10") => {
                 format!("DATA AT RISK array {}: degraded, the next failure may lose data", array.name)
             }
-            i64::MIN..0 => format!("DATA AT RISK array {}: too many disks are missing", array.name),
-            0 => format!("DATA AT RISK array {}: degraded, the next failure loses data", array.name),
-            _ => format!("DEGRADED array {}: redundancy {left} of {} left", array.name, array.redundancy),
+            i64::MIN..0 => format!("DATA AT RISK {} {}: too many disks are missing", array.noun(), array.name),
+            0 => format!("DATA AT RISK {} {}: degraded, the next failure loses data", array.noun(), array.name),
+            _ => {
+                format!("DEGRADED {} {}: redundancy {left} of {} left", array.noun(), array.name, array.redundancy)
+            }
         };
         let members = array.members.len();
         let mut lines = vec![
@@ -398,9 +420,15 @@ impl Watch {
         let gone = self.disks.values().filter(|disk| disk.live.name.is_none() && state.misses(&disk.row.facts.key));
         let gone: Vec<&DiskState> = gone.take(HELD_SHOWN_MAX).collect();
         lines.extend(gone.iter().map(|disk| self.disk_line(disk)));
-        lines.extend(match gone.is_empty() {
-            true => vec!["Do        have a backup; add a disk in the place of the missing one".to_owned()],
-            false => vec![
+        let pool = (array.kind() == ArrayKind::Zfs).then(|| typed(&array.name));
+        lines.extend(match (gone.is_empty(), pool) {
+            (_, Some(pool)) => vec![
+                format!("Do        1. have a backup; sudo zpool status {pool} names the device"),
+                "          2. look at the disk's cable, its power and its port".to_owned(),
+                format!("          3. when it is back: sudo zpool online {pool} DEVICE; else sudo zpool replace {pool} DEVICE NEW"),
+            ],
+            (true, None) => vec!["Do        have a backup; add a disk in the place of the missing one".to_owned()],
+            (false, None) => vec![
                 "Do        1. have a backup of what has none".to_owned(),
                 "          2. look at the disk's cable, its power and its port".to_owned(),
                 "          3. if it stays away: add another one in its place".to_owned(),
@@ -493,7 +521,7 @@ impl Watch {
 }
 
 /// The line of a message that identifies an array: `Array  tank (volume 4+2), 6 members`.
-fn array_line(array: &ArrayState) -> String {
+pub(crate) fn array_line(array: &ArrayState) -> String {
     format!("Array     {} ({}), {} members", array.facts.name, array.facts.level, array.facts.members.len())
 }
 
@@ -539,7 +567,7 @@ fn disagreement(array: &ArrayState, reading: &ReadingState) -> Option<Condition>
             "the other members hold what is right, but that member's disk does not take it, or the volume is read-only",
             "see which member it is (`scrubjay volume status`), and replace its disk",
         ),
-        (_, mismatched, ArrayKind::Md) => (
+        (_, mismatched, ArrayKind::Md | ArrayKind::Zfs) => (
             format!("{mismatched} sectors disagree between its members, or could not be compared"),
             "of a RAID-1 or 10 it may be swap or a write that was under way; of others parity is wrong; or a member's list of bad \
              blocks has them (/sys/block/md*/md/dev-*/bad_blocks), so that there is less redundancy",
@@ -554,6 +582,6 @@ fn disagreement(array: &ArrayState, reading: &ReadingState) -> Option<Condition>
 }
 
 /// A condition with a single sign.
-fn single_sign(urgency: Urgency, amount: u64, headline: String, lines: Vec<String>) -> Condition {
+pub(crate) fn single_sign(urgency: Urgency, amount: u64, headline: String, lines: Vec<String>) -> Condition {
     Condition { urgency, amounts: vec![("so".to_owned(), amount)], headline, lines, controller: None, cause: None }
 }

@@ -1,6 +1,7 @@
 //! Facts about disks and arrays, from the pump: values as the kernel and the drives give them.
 
 use crate::attributes::{self, AttributeMeaning};
+use crate::pool::ZpoolFacts;
 use scrubjay_core::layout::Layout;
 use scrubjay_core::units::{SectorRange, UnixSeconds};
 use std::fmt;
@@ -125,7 +126,7 @@ pub struct ArrayMember {
     pub data_start: u64,
 }
 
-/// An array that is present: of md, a btrfs, or a volume of Scrubjay.
+/// An array that is present: of md, a btrfs, a pool of ZFS, or a volume of Scrubjay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArrayFacts {
     /// Its identity: the UUID.
@@ -144,6 +145,8 @@ pub struct ArrayFacts {
     pub layout: Option<(Layout, u64)>,
     /// The sectors that its own checker covers in one pass; `None`: it has no checker that the pump can drive.
     pub check_sectors: Option<u64>,
+    /// What a pool of ZFS says of itself; `None`: it is no pool.
+    pub pool: Option<ZpoolFacts>,
 }
 
 /// Whose array it is: what its check counts, and what its findings mean, depends on that.
@@ -155,6 +158,8 @@ pub enum ArrayKind {
     Btrfs,
     /// A volume of Scrubjay: counts are rows.
     Volume,
+    /// A pool of ZFS: the watch runs no check of it.
+    Zfs,
 }
 
 impl ArrayKind {
@@ -163,6 +168,7 @@ impl ArrayKind {
         match level.split_once(' ').map_or(level, |(first, _)| first) {
             "btrfs" => ArrayKind::Btrfs,
             "volume" => ArrayKind::Volume,
+            "ZFS" => ArrayKind::Zfs,
             _ => ArrayKind::Md,
         }
     }
@@ -173,6 +179,7 @@ impl ArrayKind {
             ArrayKind::Md => "sectors disagree, or not compared",
             ArrayKind::Btrfs => "blocks wrong, not repaired",
             ArrayKind::Volume => "rows wrong, not repaired",
+            ArrayKind::Zfs => "blocks wrong, not repaired",
         }
     }
 }
@@ -184,8 +191,17 @@ impl ArrayFacts {
     }
 
     /// How many more members, whichever they are, may be lost; negative: too many are lost. If the layout is known,
-    /// lost members count together only where they meet in a stripe: each of several mirrored pairs may lose one.
+    /// lost members count together only where they meet in a stripe: each of several mirrored pairs may lose one. Of a pool,
+    /// those of one top-level vdev do.
     pub fn redundancy_left(&self) -> i64 {
+        let groups = self.pool.iter().flat_map(|pool| &pool.groups);
+        let lost_of = |places: &[usize]| {
+            let is_lost = |place: &&usize| self.members.get(**place).is_some_and(|member| !member.is_in_sync);
+            places.iter().filter(is_lost).count() as i64
+        };
+        if let Some(left) = groups.map(|group| i64::from(group.redundancy) - lost_of(&group.places)).min() {
+            return left;
+        }
         let is_lost = |member: &ArrayMember| !member.is_in_sync;
         let lost = self.members.iter().filter(|member| is_lost(member)).count();
         let layout =
@@ -198,6 +214,11 @@ impl ArrayFacts {
             (0..layout.period()).map(of_stripe).max().unwrap_or(lost)
         });
         i64::from(self.redundancy) - lost_in_stripe.unwrap_or(lost) as i64
+    }
+
+    /// What people call one of its kind.
+    pub fn noun(&self) -> &'static str {
+        if self.kind() == ArrayKind::Zfs { "pool" } else { "array" }
     }
 
     /// Is one of its members missing, or not in sync yet?

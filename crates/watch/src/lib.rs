@@ -52,6 +52,8 @@ mod letter;
 mod observe;
 mod outbox;
 pub mod passes;
+pub mod pool;
+mod pool_conditions;
 mod queue;
 mod reading;
 pub mod risk;

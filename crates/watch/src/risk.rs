@@ -96,6 +96,7 @@ mod tests {
             activity: ArrayActivity::Idle,
             layout: Some((Layout::new(kind, shape, disks).unwrap(), CHUNK)),
             check_sectors: None,
+            pool: None,
         }
     }
 

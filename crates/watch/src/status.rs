@@ -10,6 +10,7 @@ use crate::hold::HoldBack;
 use crate::incident::{IncidentKey, IncidentKind, IncidentRow, IncidentSubject, Urgency};
 use crate::outbox::WAITS_LONG;
 use crate::passes::ArrayFlaws;
+use crate::pool::{PoolLosses, ZpoolFacts};
 use crate::reading::SessionPhase;
 use crate::rows::MessageRow;
 use crate::state::{DiskState, Watch};
@@ -227,7 +228,10 @@ impl Watch {
                 matches!(kind, IncidentKind::Health | IncidentKind::Missing | IncidentKind::Unknown)
             }
             ("Redundancy", IncidentSubject::Array(_)) => {
-                matches!(kind, IncidentKind::Degraded | IncidentKind::Stripes | IncidentKind::Missing)
+                matches!(
+                    kind,
+                    IncidentKind::Degraded | IncidentKind::Stripes | IncidentKind::Missing | IncidentKind::Lost
+                )
             }
             ("All sectors read", _) => *kind == IncidentKind::Unread,
             _ => false,
@@ -322,15 +326,28 @@ impl Watch {
         });
         let Some(worst) = worst else {
             let colour = if self.are_arrays_known { LightColour::None } else { LightColour::Grey };
-            return light(colour, "no array is seen (md, btrfs, volumes)".to_owned());
+            return light(colour, "no array is seen (md, btrfs, ZFS, volumes)".to_owned());
         };
         if self.is_planted(WatchBug::RedundancyGreen) {
             return light(LightColour::Green, String::new());
         }
         let facts = &worst.facts;
         if worst.absent_since.is_some() {
-            return light(LightColour::Red, format!("array {} is not there", facts.name));
+            return light(LightColour::Red, format!("{} {} is not there", facts.noun(), facts.name));
         }
+        let pools = || self.present_arrays().filter_map(|array| Some((&array.name, array.pool.as_ref()?)));
+        if let Some((name, state)) = pools().find_map(|(name, pool)| Some((name, pool.failed.as_ref()?))) {
+            return light(LightColour::Red, format!("pool {name} is {state}"));
+        }
+        let has_lost = |(_, pool): &(&String, &ZpoolFacts)| matches!(pool.losses, PoolLosses::Lost { .. });
+        let lost: Vec<String> = pools()
+            .filter(has_lost)
+            .filter_map(|(name, pool)| Some(format!("{}: {}", name, pool.loss_words()?)))
+            .collect();
+        if !lost.is_empty() {
+            return light(LightColour::Red, lost.join(", "));
+        }
+        let unknown = pools().find(|(_, pool)| matches!(pool.losses, PoolLosses::Unknown(_)));
         let rebuilding = self.arrays.values().map(|array| &array.facts).find(|facts| is_rebuilding(facts));
         let shared: usize = self.arrays.values().map(|array| self.risk(&array.facts).shared.len()).sum();
         let stripes = if shared > 0 { format!(", {shared} stripes bad on two disks") } else { String::new() };
@@ -341,7 +358,12 @@ impl Watch {
             None if facts.redundancy == 0 => {
                 light(LightColour::Yellow, format!("none in {} ({})", facts.name, facts.level))
             }
-            None => light(LightColour::Green, left),
+            None => match unknown {
+                Some((name, _)) => {
+                    light(LightColour::Grey, format!("{left}; whether pool {name} has lost data is not known"))
+                }
+                None => light(LightColour::Green, left),
+            },
         }
     }
 

@@ -9,6 +9,7 @@ mod dangers;
 mod drives;
 mod lights;
 mod messages;
+mod pools;
 mod queue;
 mod rig;
 mod sessions;

@@ -187,7 +187,9 @@ fn reading(text: &mut MetricsText, disks: &[DiskEntry]) {
 
 /// Is a value written? An old picture must not state that anything is well.
 fn is_written(name: &str, value: f64, is_fresh: bool) -> bool {
-    is_fresh || value == 0.0 || !matches!(name, "array_present" | "smart_passed")
+    is_fresh
+        || value == 0.0
+        || !matches!(name, "array_present" | "smart_passed" | "array_lost_blocks" | "array_member_errors")
 }
 
 fn arrays(text: &mut MetricsText, arrays: &[ArrayEntry], is_fresh: bool) {
@@ -197,7 +199,7 @@ fn arrays(text: &mut MetricsText, arrays: &[ArrayEntry], is_fresh: bool) {
         }
     });
     type OfArray = fn(&ArrayEntry) -> Option<f64>;
-    let gauges: [(&str, &str, OfArray); 7] = [
+    let gauges: [(&str, &str, OfArray); 9] = [
         ("array_present", "Whether the array is there.", |array| Some(f64::from(u8::from(array.is_there)))),
         ("array_redundancy_left", "How many more members may be lost; below zero: too many are.", |array| {
             Some(array.redundancy_left as f64)
@@ -221,7 +223,23 @@ fn arrays(text: &mut MetricsText, arrays: &[ArrayEntry], is_fresh: bool) {
         (
             "array_oldest_check_timestamp_seconds",
             "When the part that was checked longest ago was checked. Absent: some never were, or nothing here checks it.",
-            |array| array.check.as_ref()?.oldest_read.map(|read| read as f64),
+            |array| match &array.pool {
+                Some(pool) => pool.scrubbed.filter(|scrubbed| *scrubbed > 0).map(|scrubbed| scrubbed as f64),
+                None => array.check.as_ref()?.oldest_read.map(|read| read as f64),
+            },
+        ),
+        (
+            "array_lost_blocks",
+            "Blocks of a pool of ZFS that are lost for good. Absent: it is no pool, or that is not known.",
+            |array| array.pool.as_ref()?.lost_blocks.map(|blocks| blocks as f64),
+        ),
+        (
+            "array_member_errors",
+            "Errors that a pool of ZFS has counted at its devices since they were last cleared. Absent: as above.",
+            |array| {
+                let pool = array.pool.as_ref().filter(|pool| pool.lost_blocks.is_some())?;
+                Some(pool.member_errors.iter().fold(0.0, |sum, (_, count)| sum + *count as f64))
+            },
         ),
     ];
     for (name, help, value) in gauges {

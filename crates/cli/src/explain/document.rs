@@ -3,6 +3,7 @@
 use super::explained::Explained;
 use super::text;
 use scrubjay_daemon::smartctl::exit::SmartctlExit;
+use scrubjay_jobs::control::ArrayEntry;
 use scrubjay_watch::counters;
 use scrubjay_watch::health::HealthSign;
 use serde::Serialize;
@@ -39,6 +40,8 @@ pub struct ExplainDocument {
     smartctl: SmartctlDocument,
     /// The records of Scrubjay's scrubs; null: no disk was named.
     scrub: Option<FoundDocument>,
+    /// The pools of ZFS that it is a member of.
+    pools: Vec<ArrayEntry>,
     /// What one reading cannot show.
     not_known: Vec<String>,
     to_do: Vec<String>,
@@ -136,6 +139,7 @@ impl ExplainDocument {
                 retries: record.retries,
                 scrubbed_by: record.scrubbed_by,
             }),
+            pools: explained.pools.clone(),
             not_known: text::unknown(explained),
             to_do: explained.to_do(),
         }

@@ -3,11 +3,12 @@
 use crate::disks::ScrubRecord;
 use crate::exit::Exit;
 use crate::say::shown_path;
+use crate::zfs;
 use scrubjay_core::units::Bytes;
 use scrubjay_daemon::smartctl::obstacle::SmartObstacle;
 use scrubjay_daemon::smartctl::parse::SmartctlAnswer;
 use scrubjay_device::inventory::InventoryDisk;
-use scrubjay_jobs::control::{DiskEntry, WatchDocument};
+use scrubjay_jobs::control::{ArrayEntry, DiskEntry, WatchDocument};
 use scrubjay_watch::facts::{self, MediaKind};
 use scrubjay_watch::health::{HealthSign, HealthState, OwnEvidence};
 use scrubjay_watch::{single, typed};
@@ -25,6 +26,8 @@ pub struct Explained {
     pub record: Option<ScrubRecord>,
     /// The watch's entry of the disk, if the watch runs.
     pub watched: Option<DiskEntry>,
+    /// The pools of ZFS that it is a member of.
+    pub pools: Vec<ArrayEntry>,
     /// The answer of smartctl.
     pub answer: SmartctlAnswer,
     /// The state of the disk.
@@ -40,8 +43,10 @@ impl Explained {
         let name = disk.as_ref().and_then(|disk| disk.path.file_name()).map(|name| name.to_string_lossy().into_owned());
         let is_match = |entry: &&DiskEntry| name.is_some() && entry.name == name;
         let watched = watch.and_then(|watch| watch.disks.iter().find(is_match)).cloned();
+        let pools = name.as_deref().map(zfs::pools_of).unwrap_or_default();
         Explained {
             watched,
+            pools,
             ..Explained::from_facts(name.unwrap_or_else(|| "the disk".to_owned()), disk, record, answer)
         }
         .with_watch_judgement()
@@ -89,7 +94,7 @@ impl Explained {
         let state = if is_virtual { HealthState::Virtual } else { state };
         let is_absent = answer.outcome == Err(SmartObstacle::Absent);
         let state = if is_absent && state == HealthState::Unknown { HealthState::Missing } else { state };
-        Explained { name, disk, record, watched: None, answer, state, signs }
+        Explained { name, disk, record, watched: None, pools: Vec::new(), answer, state, signs }
     }
 
     /// Why there are no SMART data.

@@ -9,15 +9,18 @@ mod text;
 
 use crate::args::ExplainArgs;
 use crate::exit::{Exit, Usage};
-use crate::say::shown_path;
-use crate::{columns, verbs};
+use crate::say::{print_prose, shown, shown_path};
+use crate::{columns, verbs, zfs};
 use anyhow::{Context, Result};
 use explained::Explained;
 use scrubjay_daemon::smartctl::obstacle::SmartObstacle;
 use scrubjay_daemon::smartctl::parse::{self, SmartctlAnswer};
 use scrubjay_daemon::smartctl::run::{OUTPUT_MAX, Smartctl};
+use scrubjay_device::clock;
 use scrubjay_device::completion::own_uid;
 use scrubjay_device::inventory::{self, InventoryDisk};
+use scrubjay_jobs::control::ArrayEntry;
+use scrubjay_jobs::zfs_pool;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -26,6 +29,9 @@ use std::path::Path;
 pub fn run(args: &ExplainArgs) -> Result<Exit> {
     if let (Some(disk), Some(sector)) = (&args.disk, &args.sector) {
         return sector::run(disk, sector, args.json);
+    }
+    if let Some(pool) = args.disk.as_deref().and_then(pool_named) {
+        return explain_pool(&pool, args.json);
     }
     let disk = args.disk.as_deref().map(find).transpose()?;
     let answer = match (&args.smart, &disk) {
@@ -46,6 +52,36 @@ pub fn run(args: &ExplainArgs) -> Result<Exit> {
         text::write(&explained, columns::width(), &mut out)?;
     }
     Ok(explained.exit())
+}
+
+/// The imported pool of ZFS with this name, if no disk has it.
+fn pool_named(name: &str) -> Option<ArrayEntry> {
+    let is_pool =
+        inventory::find(name).is_ok_and(|disks| disks.is_empty()) && zfs_pool::pool_of(Path::new(name)).is_some();
+    if !is_pool {
+        return None;
+    }
+    let pool = zfs_pool::pool_of(Path::new(name));
+    zfs::pools().into_iter().find(|entry| Some(&entry.name) == pool.as_ref())
+}
+
+/// Explains a pool.
+fn explain_pool(pool: &ArrayEntry, is_json: bool) -> Result<Exit> {
+    let mut out = io::stdout().lock();
+    if is_json {
+        let document = serde_json::json!({ "schema": 1, "version": scrubjay_jobs::version::version(), "pool": pool });
+        writeln!(out, "{document}")?;
+    } else {
+        print_prose(&mut out, "ZFS pool ", &format!("{}.", zfs::words(pool, clock::today().0)), columns::width())?;
+        let files = pool.pool.iter().flat_map(|said| &said.damaged_files);
+        for file in files {
+            writeln!(out, "damaged  {}", shown(file))?;
+        }
+        if let Some(advice) = zfs::advice(pool) {
+            print_prose(&mut out, "Do       ", &advice, columns::width())?;
+        }
+    }
+    Ok(if zfs::is_faulty(pool) { Exit::Found } else { Exit::Clean })
 }
 
 /// Asks the drive. If a user other than root gets no answer at all, the permission for commands to it is missing.

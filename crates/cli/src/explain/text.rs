@@ -2,11 +2,13 @@
 
 use super::explained::Explained;
 use crate::say::{prose_width, wrapped};
+use crate::zfs;
 use scrubjay_core::units::Bytes;
 use scrubjay_daemon::smartctl::exit::SmartctlExit;
-use scrubjay_jobs::control::DiskEntry;
+use scrubjay_device::clock;
 use scrubjay_jobs::control::wording::now_of;
 use scrubjay_jobs::control::wording::{date, moment};
+use scrubjay_jobs::control::{ArrayEntry, DiskEntry};
 use scrubjay_jobs::quantity::show_count;
 use scrubjay_watch::counters::{self, CounterKind};
 use scrubjay_watch::facts::SmartFacts;
@@ -33,6 +35,7 @@ pub fn write(explained: &Explained, width: Option<usize>, out: &mut impl Write) 
         ("Counters", counters(explained)),
         ("Our scrubs", scrubs(explained)),
         ("The watch", watch(explained)),
+        ("Pool", pools(explained)),
         ("Not known", unknown(explained)),
         ("Do", to_do.into_iter().enumerate().map(numbered).collect()),
     ];
@@ -44,6 +47,15 @@ pub fn write(explained: &Explained, width: Option<usize>, out: &mut impl Write) 
         }
     }
     Ok(())
+}
+
+/// The pools of ZFS that it is a member of, and what to do about them.
+fn pools(explained: &Explained) -> Vec<String> {
+    let words = |pool: &ArrayEntry| {
+        let advice = zfs::advice(pool).map(|advice| format!("-> {advice}"));
+        [Some(format!("{}.", zfs::words(pool, clock::today().0))), advice].into_iter().flatten().collect::<Vec<_>>()
+    };
+    explained.pools.iter().flat_map(words).collect()
 }
 
 fn identity(explained: &Explained) -> String {

@@ -5,9 +5,12 @@ use super::{WatchObstacle, watch_status_or_obstacle};
 use crate::columns;
 use crate::exit::Exit;
 use crate::say::print_prose;
+use crate::zfs;
 use anyhow::{Context, Result};
 use scrubjay_daemon::channels::AlertChannels;
 use scrubjay_daemon::config::{CONFIG_FILE, WatchConfig};
+use scrubjay_daemon::control::document::unwatched_array_entry;
+use scrubjay_daemon::discovery::zfs::{PoolLooker, add_pools};
 use scrubjay_daemon::discovery::{HostSurvey, SeenDisk, SystemRoot, survey};
 use scrubjay_daemon::pump::is_called;
 use scrubjay_daemon::smartctl::obstacle::SmartObstacle;
@@ -20,8 +23,9 @@ use scrubjay_device::inventory::{self, InventoryDisk};
 use scrubjay_device::sysfs::DiskNode;
 use scrubjay_device::target::TargetError;
 use scrubjay_jobs::JobError;
-use scrubjay_jobs::control::WatchDocument;
+use scrubjay_jobs::control::{ArrayEntry, WatchDocument};
 use scrubjay_watch::counted;
+use scrubjay_watch::facts::ArrayKind;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -106,7 +110,10 @@ fn checks() -> Vec<DoctorCheck> {
     let file = status.as_ref().map_or_else(|_| CONFIG_FILE.into(), |status| PathBuf::from(&status.settings_file));
     let read = WatchConfig::read(&file, false);
     let config = read.as_ref().cloned().unwrap_or_default();
-    let survey = survey(&SystemRoot::default(), &config.also);
+    let mut survey = survey(&SystemRoot::default(), &config.also);
+    if !survey.pools.is_empty() {
+        add_pools(&mut survey, &PoolLooker::within(zfs::TIME_OUT).look());
+    }
     let mut checks = vec![
         permission(&inventory::disks().unwrap_or_default()),
         disks(&survey, &config),
@@ -115,6 +122,7 @@ fn checks() -> Vec<DoctorCheck> {
         settings(&file, read),
     ];
     checks.extend(timeouts(&survey));
+    checks.extend(pools(&survey));
     checks.extend(watch_checks(status));
     checks.push(clock());
     let programs = survey.others.into_iter();
@@ -158,6 +166,20 @@ fn disks(survey: &HostSurvey, config: &WatchConfig) -> DoctorCheck {
             ok("disks", format!("{}, {arrays}{remark}", counted(count as u64, "disk")))
         }
     }
+}
+
+/// How each pool of ZFS is.
+fn pools(survey: &HostSurvey) -> Vec<DoctorCheck> {
+    let pools = survey.arrays.iter().filter(|array| array.kind() == ArrayKind::Zfs).cloned();
+    let check = |pool: ArrayEntry| {
+        let (words, advice) = (zfs::words(&pool, clock::today().0), zfs::advice(&pool));
+        match advice {
+            None => ok("pool", words),
+            Some(advice) if zfs::is_faulty(&pool) => missing("pool", words, &advice),
+            Some(advice) => note("pool", words, &advice),
+        }
+    };
+    pools.map(unwatched_array_entry).map(check).collect()
 }
 
 /// Checks how foreground requests are seen, on the first disk.

@@ -4,14 +4,16 @@ use crate::sessions::{SessionRemarks, bytes_of};
 use scrubjay_core::scrub::{ScrubActivity, ScrubReport};
 use scrubjay_core::units::UnixSeconds;
 use scrubjay_jobs::control::{
-    ArrayEntry, ChannelEntry, DiskEntry, ForecastEntry, IncidentEntry, LightEntry, ReadingEntry, SCHEMA, WatchDocument,
+    ArrayEntry, ChannelEntry, DiskEntry, ForecastEntry, IncidentEntry, LightEntry, PoolEntry, ReadingEntry, SCHEMA,
+    WatchDocument,
 };
 use scrubjay_jobs::doing::doing;
 use scrubjay_watch::calendar::Calendar;
 use scrubjay_watch::channel::ChannelRow;
-use scrubjay_watch::facts::{ArrayActivity, MediaKind, SessionSubject};
+use scrubjay_watch::facts::{ArrayActivity, ArrayFacts, MediaKind, SessionSubject};
 use scrubjay_watch::hold::HoldBack;
 use scrubjay_watch::incident::{IncidentRow, IncidentSubject};
+use scrubjay_watch::pool::{LastScrub, PoolLosses, ZpoolFacts};
 use scrubjay_watch::status::{ArrayStanding, DiskStanding, LightColour, ReadingStanding, WatchStatus};
 
 /// The latest state of sessions, fresher than the last report to the watch.
@@ -122,9 +124,19 @@ fn array_entry(array: ArrayStanding, now: UnixSeconds, calendar: &dyn Calendar, 
     let ArrayStanding { facts, is_there, reading } = array;
     let subject = Some(SessionSubject::Array(facts.key.clone())).filter(|_| is_there);
     let check = reading.map(|reading| reading_entry(subject.as_ref(), &reading, now, calendar, live));
+    entry_of(facts, is_there, check)
+}
+
+/// The entry of an array that is here, without a watch.
+pub fn unwatched_array_entry(facts: ArrayFacts) -> ArrayEntry {
+    entry_of(facts, true, None)
+}
+
+fn entry_of(facts: ArrayFacts, is_there: bool, check: Option<ReadingEntry>) -> ArrayEntry {
     ArrayEntry {
         redundancy: facts.redundancy.into(),
         redundancy_left: facts.redundancy_left(),
+        is_degraded: facts.is_degraded(),
         members: facts.members.iter().map(|member| member.disk.clone()).collect(),
         key: facts.key,
         name: facts.name,
@@ -137,6 +149,28 @@ fn array_entry(array: ArrayStanding, now: UnixSeconds, calendar: &dyn Calendar, 
         .to_owned(),
         is_there,
         check,
+        pool: facts.pool.map(pool_entry),
+    }
+}
+
+fn pool_entry(pool: ZpoolFacts) -> PoolEntry {
+    let (lost_blocks, damaged_files, unknown_why) = match pool.losses {
+        PoolLosses::None => (Some(0), Vec::new(), None),
+        PoolLosses::Lost { blocks, files } => (Some(blocks), files, None),
+        PoolLosses::Unknown(why) => (None, Vec::new(), Some(why)),
+    };
+    PoolEntry {
+        failed: pool.failed,
+        lost_blocks,
+        unknown_why,
+        damaged_files,
+        member_errors: pool.errors,
+        scrubbed: match pool.scrubbed {
+            LastScrub::Unknown => None,
+            LastScrub::Never => Some(0),
+            LastScrub::Ended(at) => Some(at.0),
+        },
+        scan: pool.scan,
     }
 }
 

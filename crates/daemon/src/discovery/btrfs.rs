@@ -87,6 +87,7 @@ fn file_system(
         members,
         layout: None, // its own tree maps its chunks
         check_sectors: None,
+        pool: None,
         name,
     })
 }

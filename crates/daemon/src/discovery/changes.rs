@@ -71,6 +71,7 @@ mod tests {
             activity: ArrayActivity::Idle,
             layout: None,
             check_sectors: None,
+            pool: None,
         }
     }
 

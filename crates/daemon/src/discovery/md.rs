@@ -89,6 +89,7 @@ fn array(
         activity: activity(text("sync_action").as_deref()),
         layout: shape.map().filter(|_| is_located && !is_reshaping),
         check_sectors: None,
+        pool: None,
         name,
     })
 }

@@ -6,10 +6,10 @@
 //!                       --> below --> md, btrfs --------------+--> survey --> HostSurvey --> changes --> events of the watch
 //!                       --> power, others --------------------+
 //! offline: which disks count as absent, for disks and for below
-//! uevent: when to look again    checks, volumes: whose own checkers can be driven, and our own volumes
+//! uevent: when to look again    checks, volumes, zfs: whose own checkers can be driven, our own volumes, pools of ZFS
 //! ```
 //!
-//! **Never:** opening a device, writing (except in [`bays::locate`]), policy.
+//! **Never:** opening a device (except for labels of ZFS, in [`zfs`]), writing (except in [`bays::locate`]), policy.
 
 pub mod bays;
 mod below;
@@ -31,6 +31,7 @@ pub mod seen;
 pub mod survey;
 pub mod uevent;
 pub mod volumes;
+pub mod zfs;
 
 pub use bays::locate;
 pub use changes::changes;

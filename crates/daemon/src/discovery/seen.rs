@@ -52,9 +52,11 @@ pub struct HostSurvey {
     pub offline: Vec<SeenDisk>,
     /// The arrays, by kind and name.
     pub arrays: Vec<ArrayFacts>,
+    /// The names of imported pools of ZFS. They are among the arrays once [`super::zfs::add_pools`] has added them.
+    pub pools: Vec<String>,
     /// How checkers are driven, by the arrays' UUIDs; only for those that can be.
     pub checks: BTreeMap<String, CheckWay>,
-    /// Are these all arrays, as far as is known? Not if there are ZFS pools, or arrays that do not run.
+    /// Are these all arrays, as far as is known? Not if there are some that do not run, or pools of which nothing is known yet.
     pub are_arrays_known: bool,
     /// Does the machine run on battery?
     pub is_on_battery: bool,

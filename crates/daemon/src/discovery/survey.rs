@@ -7,8 +7,9 @@ use super::others::other_scrubbers;
 use super::power::is_on_battery;
 use super::root::SystemRoot;
 use super::seen::HostSurvey;
+use super::zfs::imported;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Makes a survey below `root`. `also` names devices that are to be watched although they are no hardware with a fixed
 /// medium: `/dev/loop7`, a card reader.
@@ -32,13 +33,12 @@ pub fn survey(root: &SystemRoot, also: &[PathBuf]) -> HostSurvey {
         }
         is_first
     });
-    let pools = pools(root);
-    let are_arrays_known = are_arrays_known && pools.is_empty();
-    let warnings = found.warnings.into_iter().chain(warnings).chain(pools).collect();
+    let warnings = found.warnings.into_iter().chain(warnings).collect();
     HostSurvey {
         disks: found.disks,
         offline: found.offline,
         arrays,
+        pools: imported(root).into_iter().map(|pool| pool.name).collect(),
         checks: BTreeMap::new(),
         are_arrays_known,
         is_on_battery: is_on_battery(root),
@@ -51,24 +51,6 @@ pub fn survey(root: &SystemRoot, also: &[PathBuf]) -> HostSurvey {
 fn is_image(name: &str) -> bool {
     let number = ["loop", "zram", "ram", "nbd", "ublkb"].iter().find_map(|kind| name.strip_prefix(kind));
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit()))
-}
-
-/// What is not known of each ZFS pool. The kernel's text files give its name, and the state of its devices as a whole: a
-/// pool whose devices all work is ONLINE there also when it has lost data, so that a good state is not told as one.
-fn pools(root: &SystemRoot) -> Vec<String> {
-    let folder = Path::new("/proc/spl/kstat/zfs");
-    let pool = |name: String| {
-        let state = root.text(&folder.join(&name).join("state"))?;
-        let devices = match state.as_str() {
-            "ONLINE" => String::new(),
-            state => format!("its devices are {state}; "),
-        };
-        Some(format!(
-            "ZFS pool {name}: {devices}whether it has lost data is not known here (sudo zpool status -v {name}); the watch \
-             does not know its disks, so it may read several of them at once, and while it scrubs or resilvers"
-        ))
-    };
-    root.names(folder).into_iter().filter_map(pool).collect()
 }
 
 #[cfg(test)]

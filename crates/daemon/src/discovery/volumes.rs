@@ -66,6 +66,7 @@ fn facts(root: &SystemRoot, volume: ServedVolume) -> ArrayFacts {
         members: volume.members.into_iter().map(member).collect(),
         activity: if is_filled || volume.is_busy { ArrayActivity::Rebuilding } else { ArrayActivity::Idle },
         check_sectors: volume.check_sectors,
+        pool: None,
         layout: None, // its rows are longer than its chunks: `core::layout` counts rows, the watch sectors
     }
 }

@@ -4,7 +4,12 @@
 pub const APPLICATION_ID: i64 = 0x534a_6179;
 
 /// The steps: the first makes version 1 of an empty file.
-pub const STEPS: [&str; 2] = [VERSION_1, VERSION_2];
+pub const STEPS: [&str; 3] = [VERSION_1, VERSION_2, VERSION_3];
+
+/// What pools of ZFS say of themselves.
+const VERSION_3: &str = "
+ALTER TABLE array ADD COLUMN pool TEXT;
+";
 
 /// Heat, warnings and the sector of a self-test; the highest value of a counter that may fall; what came back, and what is a consequence.
 const VERSION_2: &str = "

@@ -2,11 +2,41 @@
 
 use super::news::DaemonNews;
 use super::pools::PoolAsker;
-use crate::discovery::{HostSurvey, SystemRoot, checks, survey};
+use crate::discovery::checks::{self, ArrayCheck, add_check};
+use crate::discovery::zfs::{PoolLooker, add_pools};
+use crate::discovery::{HostSurvey, SystemRoot, survey};
+use crate::zfs::ask;
+use scrubjay_watch::facts::ArrayFacts;
 use std::path::PathBuf;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
+
+/// Those who ask what may hang.
+struct PoolAskers {
+    btrfs: PoolAsker<Vec<ArrayCheck>>,
+    zfs: PoolAsker<Vec<ArrayFacts>>,
+}
+
+impl PoolAskers {
+    fn of_this_machine() -> PoolAskers {
+        let mut looker = PoolLooker::within(ask::TIME_OUT);
+        PoolAskers {
+            btrfs: PoolAsker::new("btrfs", checks::pool_checks),
+            zfs: PoolAsker::new("ZFS", move || looker.look()),
+        }
+    }
+
+    /// Adds to a survey how the btrfs in it are checked, and the pools of ZFS: as they answer now, or as they last did.
+    fn add_to(&mut self, seen: &mut HostSurvey) {
+        let mut warnings = Vec::new();
+        self.btrfs.answer(&mut warnings).iter().for_each(|check| add_check(seen, check));
+        if !seen.pools.is_empty() {
+            add_pools(seen, self.zfs.answer(&mut warnings));
+        }
+        seen.warnings.extend(warnings);
+    }
+}
 
 /// Makes surveys regularly, and on request.
 pub(super) struct Surveyor {
@@ -22,13 +52,13 @@ impl Surveyor {
             checks::add_checks(&mut seen);
             seen
         };
-        Surveyor::made_of(look, PoolAsker::new(checks::pool_checks), also, every, news)
+        Surveyor::made_of(look, PoolAskers::of_this_machine(), also, every, news)
     }
 
     /// Starts the thread, which surveys by `look`. What may hang is for `pools`.
     fn made_of(
         look: impl Fn(&[PathBuf]) -> HostSurvey + Send + 'static,
-        mut pools: PoolAsker,
+        mut pools: PoolAskers,
         also: Vec<PathBuf>,
         every: Duration,
         news: Sender<DaemonNews>,
@@ -91,7 +121,7 @@ mod tests {
         machine.md("md0", "raid1", 0, &[("sda", "0", "in_sync"), ("sdb", "1", "in_sync")]);
         let (begin, begun) = mpsc::channel();
         let (hold, held) = mpsc::channel::<()>();
-        let pools = PoolAsker::new(move || {
+        let btrfs = PoolAsker::new("btrfs", move || {
             let _ = begin.send(());
             let _ = held.recv(); // until the test is over
             Vec::new()
@@ -99,7 +129,8 @@ mod tests {
         let (sender, news) = mpsc::channel();
         let root = machine.root();
         let look = move |also: &[PathBuf]| survey(&root, also);
-        let pools = pools.with_limits(Duration::from_millis(1), Duration::ZERO);
+        let btrfs = btrfs.with_limits(Duration::from_millis(1), Duration::ZERO);
+        let pools = PoolAskers { btrfs, zfs: PoolAsker::new("ZFS", Vec::new) };
         let surveyor = Surveyor::made_of(look, pools, Vec::new(), LONG, sender);
         surveyor.request();
         let seen = next(&news);

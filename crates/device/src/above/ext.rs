@@ -5,7 +5,7 @@ use super::labels::{LabelReader, PAGE};
 use super::mounted::{FOR_RESCUE, MountedAt};
 use super::nodes::BlockNode;
 use super::story::{EndKind, SectorEnd};
-use super::tool::{self, ToolError};
+use crate::tool::{self, ToolError};
 use scrubjay_core::units::{SECTOR_BYTES, SectorRange};
 use std::collections::BTreeMap;
 

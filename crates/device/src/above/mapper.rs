@@ -1,7 +1,7 @@
 //! Tables of the device mapper: maps sectors of a device below to the device above. Pure, except for the call of `dmsetup`.
 
 use super::nodes::BlockNode;
-use super::tool::{self, ToolError};
+use crate::tool::{self, ToolError};
 use scrubjay_core::units::SectorRange;
 
 /// A run of sectors of the device below, and its place in the device above.

@@ -76,12 +76,37 @@ pub struct ArrayEntry {
     pub redundancy: u64,
     /// How many more members may be lost; negative: too many are.
     pub redundancy_left: i64,
+    /// Does a member lack, or not hold its data?
+    #[serde(default)]
+    pub is_degraded: bool,
     /// `idle`, `checking`, `rebuilding`.
     pub activity: String,
     /// Is the array present?
     pub is_there: bool,
     /// The status of its own check, driven by the watch; null: the watch cannot drive it, and reads only its members.
     pub check: Option<ReadingEntry>,
+    /// What a pool of ZFS says of itself; null: it is no pool.
+    #[serde(default)]
+    pub pool: Option<PoolEntry>,
+}
+
+/// What a pool of ZFS says of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PoolEntry {
+    /// Why it does not serve its data now, in ZFS's word, such as `SUSPENDED`; null: it does.
+    pub failed: Option<String>,
+    /// Blocks that are lost for good; null: that is not known.
+    pub lost_blocks: Option<u64>,
+    /// Why that is not known.
+    pub unknown_why: Option<String>,
+    /// The damaged files in ZFS's words, 100 at most; empty also where they are not known.
+    pub damaged_files: Vec<String>,
+    /// The errors that ZFS has counted at devices since they were last cleared: names and counts.
+    pub member_errors: Vec<(String, u64)>,
+    /// When a scrub last covered all of it; 0: none ever did; null: not known.
+    pub scrubbed: Option<u64>,
+    /// What its scrub or resilver does now, in words; empty: there is none.
+    pub scan: String,
 }
 
 /// The status of reading a disk, or an array by its own checker.

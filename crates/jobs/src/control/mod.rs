@@ -10,6 +10,6 @@ pub mod wording;
 pub use client::{WatchClient, WatchClientError, page_socket_path, socket_path, start_command};
 pub use documents::{
     AlertDocument, ArrayEntry, ChannelEntry, DeliveryEntry, DiskEntry, ForecastEntry, IncidentEntry, LightEntry,
-    ReadingEntry, SCHEMA, WatchDocument,
+    PoolEntry, ReadingEntry, SCHEMA, WatchDocument,
 };
 pub use protocol::{WatchAnswer, WatchRequest};

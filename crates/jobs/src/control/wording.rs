@@ -1,10 +1,11 @@
 //! The status in words for people: the same in a terminal and on the page.
 
-use super::documents::{ArrayEntry, DiskEntry, ReadingEntry, WatchDocument};
+use super::documents::{ArrayEntry, DiskEntry, PoolEntry, ReadingEntry, WatchDocument};
 use crate::quantity::{show_count, show_time};
 use crate::zone::ZonedCalendar;
 use scrubjay_core::units::{Nanos, UnixSeconds};
 use scrubjay_watch::calendar::{self, DAY, HOUR};
+use scrubjay_watch::counted;
 
 pub use scrubjay_device::shown::shown;
 
@@ -89,13 +90,42 @@ pub fn can_lose(array: &ArrayEntry) -> String {
 pub fn array_now(array: &ArrayEntry) -> String {
     match &array.check {
         _ if !array.is_there => "missing".to_owned(),
+        _ if array.pool.is_some() => pool_now(array),
         Some(check) if array.activity == "idle" => now_of(check),
         _ => array.activity.clone(),
     }
 }
 
-/// When an array's own check last covered all of it; `-` where the watch does not drive one.
+/// What a pool of ZFS does now: serve nothing, scan, or nothing.
+pub fn pool_now(array: &ArrayEntry) -> String {
+    let pool = array.pool.as_ref();
+    let failed = pool.and_then(|pool| pool.failed.clone());
+    let scan = pool.map(|pool| pool.scan.clone()).filter(|scan| !scan.is_empty());
+    failed.or(scan).unwrap_or_else(|| array.activity.clone())
+}
+
+/// What is known of a pool's data: how much is lost, and errors that were healed.
+pub fn pool_found(pool: &PoolEntry) -> String {
+    let files = pool.damaged_files.len() as u64;
+    let lost = match pool.lost_blocks {
+        None => "whether data are lost is not known".to_owned(),
+        Some(0) => "no lost data".to_owned(),
+        Some(_) if files > 0 => format!("DATA LOST: {} damaged", counted(files, "file")),
+        Some(blocks) => format!("DATA LOST: {}", counted(blocks, "block")),
+    };
+    let errors = pool.member_errors.iter().map(|(member, count)| format!("{} at {member}", counted(*count, "error")));
+    [lost].into_iter().chain(errors).collect::<Vec<_>>().join(", ")
+}
+
+/// When an array's own check last covered all of it; `-` where the watch does not drive one. Of a pool, when its scrub did.
 pub fn array_checked(array: &ArrayEntry, now: u64) -> String {
+    if let Some(pool) = &array.pool {
+        return match pool.scrubbed {
+            None => "not known".to_owned(),
+            Some(0) => "never".to_owned(),
+            scrubbed => ago(now, scrubbed),
+        };
+    }
     array.check.as_ref().map_or("-".to_owned(), |check| ago(now, check.oldest_read))
 }
 

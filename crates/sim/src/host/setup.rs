@@ -183,6 +183,7 @@ fn arrays(disks: usize, size: &mut dyn FnMut(usize) -> usize) -> Vec<ArrayFacts>
             activity: ArrayActivity::Idle,
             layout: Layout::new(kind, shape, members).ok().map(|layout| (layout, 1024)),
             check_sectors: None,
+            pool: None,
         });
         first += members;
     }

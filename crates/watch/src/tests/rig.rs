@@ -80,6 +80,7 @@ pub fn array(names: &[&str]) -> ArrayFacts {
         activity: ArrayActivity::Idle,
         layout: Layout::new(LayoutKind::Raid5Ls, shape, names.len()).ok().map(|layout| (layout, 1024)),
         check_sectors: None,
+        pool: None,
     }
 }
 

@@ -8,7 +8,7 @@ use crate::feed::PictureTime;
 use crate::http::request::encoded;
 use maud::{Markup, html};
 use scrubjay_core::units::Nanos;
-use scrubjay_jobs::control::wording::{self, ago, array_checked, array_now, can_lose, date, disk_called};
+use scrubjay_jobs::control::wording::{self, ago, array_checked, array_now, can_lose, date, disk_called, pool_found};
 use scrubjay_jobs::control::{ArrayEntry, ChannelEntry, IncidentEntry, ReadingEntry, WatchDocument};
 use scrubjay_jobs::quantity::{show_count, show_time};
 use scrubjay_watch::facts::ArrayKind;
@@ -171,11 +171,18 @@ fn array_row(array: &ArrayEntry, now: u64) -> Markup {
 
 /// The class of a cell: on a phone those without content are left out.
 fn check_class(array: &ArrayEntry) -> &'static str {
-    if array.check.is_none() { "nothing" } else { "plain" }
+    match &array.pool {
+        Some(pool) if pool.lost_blocks.is_some_and(|blocks| blocks > 0) => "act",
+        None if array.check.is_none() => "nothing",
+        _ => "plain",
+    }
 }
 
 /// Findings of checks. Corrupt is not unreadable: each has its own words and its own count.
 fn found(array: &ArrayEntry) -> String {
+    if let Some(pool) = &array.pool {
+        return pool_found(pool);
+    }
     let Some(check) = &array.check else { return "-".to_owned() };
     let counts = [
         (check.corrected, "corrupt, corrected"),

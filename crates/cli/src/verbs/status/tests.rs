@@ -54,6 +54,8 @@ fn status() -> WatchDocument {
             name: "tank".into(),
             level: "RAID5".into(),
             members: vec![Some("sda".into()), Some("sdb".into()), None],
+            is_degraded: true,
+            pool: None,
             redundancy_left: 0,
             activity: "idle".into(),
             is_there: true,

@@ -1,5 +1,6 @@
 //! Rows of arrays.
 
+use super::pool::{pool_of, pool_text};
 use crate::history::nested;
 use crate::history::spelling::Spelled;
 use crate::history::values::{all, kind, not_understood, put, signed, unsigned, unsigned_or_none};
@@ -9,7 +10,7 @@ use scrubjay_watch::facts::ArrayFacts;
 use scrubjay_watch::rows::WatchRow;
 
 pub fn keep_array(database: &Connection, facts: &ArrayFacts) -> Result<()> {
-    let ArrayFacts { key, name, level, redundancy, members, activity, layout, check_sectors } = facts;
+    let ArrayFacts { key, name, level, redundancy, members, activity, layout, check_sectors, pool } = facts;
     let kind = layout.map(|(layout, _)| layout.kind().name());
     // An array has at most 256 disks.
     let data = layout.map(|(layout, _)| signed(layout.shape().data as u64));
@@ -31,6 +32,7 @@ pub fn keep_array(database: &Connection, facts: &ArrayFacts) -> Result<()> {
             ("layout_disks", &disks),
             ("chunk_sectors", &layout.map(|(_, chunk)| signed(chunk))),
             ("check_sectors", &check_sectors.map(signed)),
+            ("pool", &pool.as_ref().map(pool_text)),
         ],
     )
 }
@@ -46,6 +48,7 @@ pub fn load_arrays(database: &Connection) -> Result<Vec<WatchRow>> {
             activity: kind(row, "activity")?,
             layout: layout(row)?,
             check_sectors: unsigned_or_none(row, "check_sectors")?,
+            pool: row.get::<_, Option<String>>("pool")?.map(|text| pool_of(&text)).transpose()?,
         }))
     })
 }

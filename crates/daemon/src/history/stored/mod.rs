@@ -7,6 +7,7 @@ mod disk;
 mod host;
 mod incident;
 mod message;
+mod pool;
 mod reading;
 
 use rusqlite::{Connection, Result, params};

@@ -15,6 +15,7 @@ use scrubjay_watch::incident::{
     Condition, IncidentKey, IncidentKind, IncidentRow, IncidentSubject, MessageId, MessageReason, PastIncident, Urgency,
 };
 use scrubjay_watch::passes::{ArrayFlaws, PassHistory};
+use scrubjay_watch::pool::{LastScrub, MemberGroup, PoolLosses, ZpoolFacts};
 use scrubjay_watch::rows::{DiskRow, HostRow, MessageRow, ReadingRow, SessionRefusal, WatchRow};
 use tempfile::TempDir;
 
@@ -80,6 +81,7 @@ pub fn array_row(disks: &[&str]) -> WatchRow {
         activity: ArrayActivity::Idle,
         layout: None,
         check_sectors: None,
+        pool: None,
     })
 }
 
@@ -186,8 +188,8 @@ impl Draw {
         (0..count).map(|_| value(self)).collect()
     }
 
-    fn one_of<T: Copy>(&mut self, all: &[T]) -> T {
-        all[self.small(all.len() as u64)]
+    fn one_of<T: Clone>(&mut self, all: &[T]) -> T {
+        all[self.small(all.len() as u64)].clone()
     }
 
     fn amounts(&mut self) -> Vec<(String, u64)> {
@@ -323,6 +325,28 @@ impl Draw {
             activity: self.one_of(&[ArrayActivity::Idle, ArrayActivity::Checking, ArrayActivity::Rebuilding]),
             layout: self.maybe(|draw| (draw.layout(), draw.number())),
             check_sectors: self.maybe(Draw::number),
+            pool: self.maybe(Draw::pool),
+        }
+    }
+
+    fn pool(&mut self) -> ZpoolFacts {
+        let losses = [
+            PoolLosses::None,
+            PoolLosses::Unknown(self.text()),
+            PoolLosses::Lost { blocks: self.number(), files: self.some(4, Draw::text) },
+        ];
+        let scrubs = [LastScrub::Unknown, LastScrub::Never, LastScrub::Ended(UnixSeconds(self.number().max(1)))];
+        ZpoolFacts {
+            groups: self.some(3, |draw| MemberGroup {
+                redundancy: draw.number() as u32,
+                places: draw.some(5, |draw| draw.number() as usize),
+            }),
+            failed: self.maybe(Draw::text),
+            losses: self.one_of(&losses),
+            errors: self.some(4, |draw| (draw.text(), draw.number())),
+            scrubbed: self.one_of(&scrubs),
+            scan: self.text(),
+            since: UnixSeconds(self.number()),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Runs other programs that only read (debugfs, xfs_db, dmsetup), with a time-out and a limit on their output.
+//! Runs other programs that only read (debugfs, xfs_db, dmsetup, zpool), with a time-out and a limit on their output.
 
 use std::io::{self, Read};
 use std::process::{Child, Command, Stdio};
@@ -25,8 +25,8 @@ pub enum ToolError {
     #[error("{0} may not be run")]
     Permission(&'static str),
     /// It takes too long.
-    #[error("{0} did not end within 15 minutes")]
-    TimedOut(&'static str),
+    #[error("{0} did not end within {1} s")]
+    TimedOut(&'static str, u64),
     /// Its output is too long.
     #[error("{0} said more than 256 MiB")]
     TooMuch(&'static str),
@@ -43,10 +43,19 @@ pub fn run(program: &'static str, arguments: &[&str]) -> Result<Vec<u8>, ToolErr
     run_within(program, arguments, TIME_OUT)
 }
 
-fn run_within(program: &'static str, arguments: &[&str], time_out: Duration) -> Result<Vec<u8>, ToolError> {
+/// The same, within another time. Dates in the output are in UTC.
+///
+/// # Errors
+/// [`ToolError`]; also when it ends with another status than 0.
+pub fn run_within(program: &'static str, arguments: &[&str], time_out: Duration) -> Result<Vec<u8>, ToolError> {
     for folder in FOLDERS {
         let mut command = Command::new(format!("{folder}{program}"));
-        command.args(arguments).env("LC_ALL", "C").env("DEBUGFS_PAGER", "__none__").env_remove("PAGER");
+        command
+            .args(arguments)
+            .env("LC_ALL", "C")
+            .env("TZ", "UTC")
+            .env("DEBUGFS_PAGER", "__none__")
+            .env_remove("PAGER");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         match command.spawn() {
             Ok(child) => return collect_output(program, child, time_out),
@@ -82,7 +91,7 @@ fn collect_output(program: &'static str, mut child: Child, time_out: Duration) -
         let _ = child.kill();
         thread::spawn(move || child.wait());
         return Err(match received {
-            Err(_) => ToolError::TimedOut(program),
+            Err(_) => ToolError::TimedOut(program, time_out.as_secs()),
             Ok(Err(error)) => failed(error),
             Ok(Ok(_)) => ToolError::TooMuch(program),
         });
@@ -108,6 +117,9 @@ mod tests {
         let message = |result: Result<Vec<u8>, ToolError>| result.unwrap_err().to_string();
         assert_eq!(message(run("scrubjay-no-such-program", &[])), "scrubjay-no-such-program is not installed");
         assert_eq!(message(run("sh", &["-c", "echo first >&2; echo last >&2; exit 3"])), "sh failed: last");
-        assert!(matches!(run_within("sleep", &["60"], Duration::from_millis(50)), Err(ToolError::TimedOut("sleep"))));
+        assert!(matches!(
+            run_within("sleep", &["60"], Duration::from_millis(50)),
+            Err(ToolError::TimedOut("sleep", 0))
+        ));
     }
 }
