@@ -53,6 +53,15 @@ if [ "${1:-}" = --inside ]; then
   expect "its folders are root's: what it keeps is for nobody else, and of its sockets one is for the page" \
     "$(stat -c '%a %U' /run/scrubjay /var/lib/scrubjay | tr '\n' ' ')" "711 root 700 root "
   expect "that one is for the page's group" "$(stat -c '%a %U %G' /run/scrubjay/page)" "660 root scrubjay-page"
+  expect "another is for monitoring's" "$(stat -c '%a %U %G' /run/scrubjay/status)" "660 root scrubjay"
+  useradd --create-home mon
+  as_mon() { runuser -u mon -- scrubjay "$@" >mon.txt 2>&1; }
+  as_mon check && verdict=0 || verdict=$?
+  expect "who is not in its group is told what to type" "$verdict $(grep -c 'usermod -aG scrubjay' mon.txt)" "3 1"
+  usermod -aG scrubjay mon
+  as_mon check && verdict=0 || verdict=$?
+  expect "who is in it learns how things stand" "$verdict $(cut -d: -f1 mon.txt)" "1 WARNING"
+  holds "and may change nothing" fails as_mon pause 2h
   expect "the page is not enabled either" "$(systemctl is-enabled scrubjay-web || true)" disabled
   holds "systemctl enable --now scrubjay-web" systemctl enable --now scrubjay-web
   page() { # PATH
@@ -75,6 +84,32 @@ if [ "${1:-}" = --inside ]; then
   holds "a process of the service may read a disk" as_service dd "if=${disks[0]}" of=/dev/null count=1 status=none
   holds "but not write to it" fails as_service dd if=/dev/zero "of=${disks[0]}" count=1 status=none
   holds "nor open devices of other kinds" fails as_service dd if=/dev/sg0 of=/dev/null count=0 status=none
+
+  # What the unit forbids, and what each drop-in allows. (No ZFS here: another device's number stands for /dev/zfs.)
+  read -r major minor <<<"$(stat -c '%Hr %Lr' /dev/sg0)"
+  mknod /dev/zfs c "$major" "$minor"
+  mkdir -p /mnt/pool
+  may_write() { nsenter -t "$(status_is MainPID scrubjay)" -m test -w "$1"; }
+  opens() { as_service dd "if=$1" of=/dev/null count=0 status=none; }
+  drop_in() { # NAME
+    rm -rf /etc/systemd/system/scrubjay.service.d
+    install -D -m 644 "/usr/share/doc/scrubjay/contrib/systemd/$1.conf" "/etc/systemd/system/scrubjay.service.d/$1.conf"
+    systemctl daemon-reload && systemctl restart scrubjay
+  }
+  holds "without a drop-in no device of ZFS is opened" fails opens /dev/zfs
+  holds "and nothing is written to a mounted file system" fails may_write /mnt/pool
+  holds "zfs.conf" drop_in zfs
+  holds "zfs.conf lets it open /dev/zfs" opens /dev/zfs
+  holds "and no disk for writing" fails as_service dd if=/dev/zero "of=${disks[0]}" count=1 status=none
+  rm /dev/zfs
+  holds "controllers.conf" drop_in controllers
+  holds "controllers.conf lets programs open generic SCSI devices" opens /dev/sg0
+  holds "btrfs-repair.conf" drop_in btrfs-repair
+  holds "btrfs-repair.conf lets it write there" may_write /mnt/pool
+  holds "and not elsewhere" fails may_write /srv
+  rm -rf /etc/systemd/system/scrubjay.service.d
+  systemctl daemon-reload && systemctl restart scrubjay
+  first=$(status_is MainPID scrubjay)
 
   systemctl start scrubjay-check && verdict=0 || verdict=$?
   expect "the check fails where not all is known" "$verdict $(status_is ExecMainStatus scrubjay-check)" "1 1"

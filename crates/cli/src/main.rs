@@ -44,7 +44,7 @@ fn main() -> ExitCode {
         Some(Verb::Setup(args)) => verbs::setup::run(&args),
         Some(Verb::Set(args)) => verbs::set::run(&args),
         Some(Verb::Plan { json }) => verbs::plan::run(json),
-        Some(Verb::Check) => verbs::check::run(),
+        Some(Verb::Check(args)) => verbs::check::run(args.first_pass_ok),
         Some(Verb::Alert(args)) => verbs::alert::run(&args),
         Some(Verb::Accept(args)) => verbs::person::accept(&args),
         Some(Verb::Forget(args)) => verbs::person::forget(&args),

@@ -65,7 +65,8 @@ impl ZpoolFacts {
         let known = before.map_or(LastScrub::Unknown, |before| before.scrubbed);
         self.scrubbed = match (self.scrubbed, known) {
             (LastScrub::Unknown | LastScrub::Never, known @ LastScrub::Ended(_)) => known,
-            (LastScrub::Unknown, known) => known,
+            // Another scan came after: never is no longer so.
+            (LastScrub::Unknown, _) => LastScrub::Unknown,
             (LastScrub::Ended(at), LastScrub::Ended(before)) => LastScrub::Ended(at.max(before).min(now)),
             (LastScrub::Ended(at), _) => LastScrub::Ended(at.min(now)),
             (LastScrub::Never, _) => LastScrub::Never,
@@ -82,10 +83,63 @@ impl ZpoolFacts {
         match &self.losses {
             PoolLosses::None => None,
             PoolLosses::Unknown(_) => Some("whether it has lost data is not known".to_owned()),
-            PoolLosses::Lost { blocks, files } => Some(match files.len() {
-                0 => format!("{} lost", counted(*blocks, "block")),
-                count => format!("{} damaged", counted(count as u64, "file")),
-            }),
+            PoolLosses::Lost { blocks, files } => Some(damage_words(*blocks, files)),
         }
+    }
+}
+
+/// What is lost, in some words: `3 files damaged`, `1 file and 2 other objects damaged`, `194 blocks lost`.
+pub fn damage_words(blocks: u64, names: &[String]) -> String {
+    let others = names.iter().filter(|name| is_object(name)).count() as u64;
+    match (names.len() as u64 - others, others) {
+        (0, 0) => format!("{} lost", counted(blocks, "block")),
+        (0, others) => format!("{} damaged", counted(others, "object")),
+        (files, 0) => format!("{} damaged", counted(files, "file")),
+        (files, others) => format!("{} and {} damaged", counted(files, "file"), counted(others, "other object")),
+    }
+}
+
+/// Is it a part of ZFS's own tables, or of what has no name any more: `<metadata>:<0x3d>`, `tank:<0x24>`?
+fn is_object(name: &str) -> bool {
+    name.contains(":<0x")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_and_objects_are_counted_apart() {
+        let words = |names: &[&str]| damage_words(7, &names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+        assert_eq!(words(&[]), "7 blocks lost");
+        assert_eq!(words(&["/tank/a"]), "1 file damaged");
+        assert_eq!(words(&["<metadata>:<0x1>", "tank:<0x24>"]), "2 objects damaged");
+        assert_eq!(words(&["/tank/a", "tank/b@c:/d", "tank:<0x24>"]), "2 files and 1 other object damaged");
+    }
+
+    #[test]
+    fn a_scrub_is_remembered_and_never_is_not_once_another_scan_was_seen() {
+        let at = UnixSeconds;
+        let after = |known, seen| {
+            let facts = |scrubbed| ZpoolFacts {
+                groups: Vec::new(),
+                failed: None,
+                losses: PoolLosses::None,
+                errors: Vec::new(),
+                scrubbed,
+                scan: String::new(),
+                since: at(5),
+            };
+            let mut pool = facts(seen);
+            pool.remember(Some(&facts(known)), at(100));
+            assert_eq!(pool.since, at(5));
+            pool.scrubbed
+        };
+        use LastScrub::{Ended, Never, Unknown};
+        assert_eq!(after(Ended(at(50)), Unknown), Ended(at(50)));
+        assert_eq!(after(Ended(at(50)), Never), Ended(at(50)));
+        assert_eq!(after(Never, Unknown), Unknown);
+        assert_eq!(after(Ended(at(50)), Ended(at(40))), Ended(at(50)));
+        assert_eq!(after(Unknown, Ended(at(900))), Ended(at(100)), "nothing ends in the future");
     }
 }

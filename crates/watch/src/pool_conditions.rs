@@ -3,8 +3,8 @@
 use crate::calendar::{DAY, after, elapsed, show_date};
 use crate::conditions::{array_line, single_sign};
 use crate::facts::ArrayActivity;
-use crate::incident::{Condition, IncidentKind, Urgency};
-use crate::pool::{LastScrub, PoolLosses, ZpoolFacts};
+use crate::incident::{Condition, IncidentKey, IncidentKind, IncidentSubject, Urgency};
+use crate::pool::{LastScrub, PoolLosses, ZpoolFacts, damage_words};
 use crate::state::{ArrayState, Watch};
 use crate::words::{counted, typed};
 use scrubjay_core::units::UnixSeconds;
@@ -83,21 +83,21 @@ fn lost(array: &ArrayState, pool: &ZpoolFacts) -> Option<Condition> {
     let mut lines = vec![array_line(array)];
     let mut headline = None;
     if let PoolLosses::Lost { blocks, files } = &pool.losses {
-        let words = match files.len() {
-            0 => format!("{} lost", counted(*blocks, "block")),
-            count => format!("{} damaged", counted(count as u64, "file")),
-        };
-        headline = Some(format!("DATA LOST in pool {name}: {words}"));
+        headline = Some(format!("DATA LOST in pool {name}: {}", damage_words(*blocks, files)));
         lines.extend(files.iter().take(FILES_SHOWN_MAX).map(|file| format!("File      {file}")));
         if files.len() > FILES_SHOWN_MAX {
             lines.push(format!("          and {} more", files.len() - FILES_SHOWN_MAX));
         }
+        lines.extend(error_lines(pool));
         lines.push("Meaning   reads there fail: no copy of these blocks matches its checksum".to_owned());
         lines
             .push(format!("Do        restore these files from a backup; all names: sudo zpool status -v {typed_name}"));
         lines.push(format!(
             "          then sudo zpool scrub {typed_name}: a file stays listed until a second scrub finds it whole"
         ));
+        if files.iter().any(|file| file.starts_with("<metadata>")) {
+            lines.push("          if <metadata> stays damaged: make the pool anew, and restore all of it".to_owned());
+        }
         amounts.push(("lost".to_owned(), *blocks));
     }
     if let Some(state) = &pool.failed {
@@ -110,28 +110,28 @@ fn lost(array: &ArrayState, pool: &ZpoolFacts) -> Option<Condition> {
     Some(Condition { urgency: Urgency::Loss, amounts, headline: headline?, lines, controller: None, cause: None })
 }
 
+fn error_lines(pool: &ZpoolFacts) -> impl Iterator<Item = String> {
+    pool.errors.iter().take(FILES_SHOWN_MAX).map(|(member, count)| format!("Errors    {member}: {count}"))
+}
+
 /// The condition of a pool at whose members ZFS has counted errors.
 fn member_errors(array: &ArrayState, pool: &ZpoolFacts) -> Option<Condition> {
     let (first, count) = pool.errors.iter().max_by_key(|(_, count)| *count)?;
     let name = &array.facts.name;
     let headline = format!("WATCH pool {name}: {} at {first}", counted(*count, "error"));
     let mut lines = vec![array_line(array)];
-    lines
-        .extend(pool.errors.iter().take(FILES_SHOWN_MAX).map(|(member, count)| format!("Errors    {member}: {count}")));
+    lines.extend(error_lines(pool));
     lines.push(
         "Meaning   reads, writes or checksums that failed there; ZFS repairs what it can from other copies".to_owned(),
     );
     lines.push("Do        1. look at this disk's cable, its power and its SMART state".to_owned());
     lines.push(format!("          2. sudo zpool clear {0}; sudo zpool scrub {0}", typed(name)));
     lines.push(format!("          3. if errors come again: sudo zpool replace {} {} NEW", typed(name), typed(first)));
-    Some(Condition {
-        urgency: Urgency::Notice,
-        amounts: pool.errors.clone(),
-        headline,
-        lines,
-        controller: None,
-        cause: None,
-    })
+    // Where data are lost, these errors are how that was found.
+    let subject = IncidentSubject::Array(array.facts.key.clone());
+    let has_lost = matches!(pool.losses, PoolLosses::Lost { .. });
+    let cause = has_lost.then_some(IncidentKey { subject, kind: IncidentKind::Lost });
+    Some(Condition { urgency: Urgency::Notice, amounts: pool.errors.clone(), headline, lines, controller: None, cause })
 }
 
 /// The condition of a pool of which nobody can tell whether it has lost data.
@@ -143,7 +143,8 @@ fn unknown(array: &ArrayState, pool: &ZpoolFacts) -> Option<Condition> {
         array_line(array),
         format!("Unknown   {why}"),
         "Meaning   a pool that has lost data calls itself ONLINE, too".to_owned(),
-        format!("Do        sudo zpool status -v {}; let the watch ask: docs/watch.md, As a service", typed(name)),
+        format!("Do        sudo zpool status -v {}", typed(name)),
+        "          so that the watch can ask: docs/watch.md, \"What the unit forbids\"".to_owned(),
         format!("Quiet     sudo scrubjay accept {}", typed(name)),
     ];
     Some(single_sign(Urgency::Notice, 1, headline, lines))

@@ -105,6 +105,8 @@ pub const CONTRIB: &[&str] = &[
     "prometheus", // promtool
     "curl",       // makes requests
     "jq",         // reads JSON
+    "sudo",       // visudo, which reads what sudo reads
+    "util-linux", // setpriv
 ];
 
 /// For the test of the capture.

@@ -215,6 +215,8 @@ pub const TABLE: &[Row] = &[
     typed("docs/history.md", "sqlite3 -readonly", Watch).after("cp /var/lib/scrubjay/history.db* ."),
     exempt("docs/lab.md", "disk=", "the scripts of the lab call these two commands"),
     typed("docs/web.md", "sudo systemctl enable", Debian).after("installed"),
+    typed("docs/watch.md", "sudo install -D -m 644 /usr/share", Debian).after("installed"),
+    typed("docs/watch.md", "sudo usermod -aG scrubjay", Debian).after("installed; useradd nagios"),
     exempt("CONTRIBUTING.md", "make demo", "each of these is this table, or a part of it"),
     exempt("fuzz/README.md", "export FORMAT", "takes a nightly compiler"),
     // the Makefile

@@ -129,7 +129,7 @@ pub enum Verb {
     Locate(LocateArgs),
     /// One line for Nagios and cron: OK, WARNING, CRITICAL or UNKNOWN
     #[command(after_help = watch::CHECK)]
-    Check,
+    Check(watch::CheckArgs),
     /// Look what is missing here: permissions, programs, alerts, clashing timers, the clock
     #[command(after_help = watch::DOCTOR)]
     Doctor {

@@ -11,7 +11,7 @@ pub const STATUS: &str = "\
 Examples:
   sudo scrubjay status           the sentence, what to do, arrays, disks, running scrubs
   sudo scrubjay status --json    the same for a program
-  scrubjay status                without the watch, or without root: the disks and what was read of them
+  scrubjay status                as one of the group scrubjay: the same; else the disks and what was read of them
 
 It reads no disk, wakes none, and writes nothing.";
 
@@ -26,6 +26,14 @@ Ranges hold in eight of ten cases. The watch must be running.";
 pub const RESUME: &str = "\
 Examples:
   sudo scrubjay resume";
+
+/// Arguments of `check`.
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// Count first passes that are in time as well (for a timer that is not to fail in the first weeks)
+    #[arg(long)]
+    pub first_pass_ok: bool,
+}
 
 /// The text after the options of `check`.
 pub const CHECK: &str = "\

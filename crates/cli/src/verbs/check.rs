@@ -27,9 +27,9 @@ impl CheckState {
 }
 
 /// Prints the line, and ends the process with its code.
-pub fn run() -> ! {
+pub fn run(is_first_pass_ok: bool) -> ! {
     let (state, line) = match ask(&WatchRequest::Status) {
-        Ok(WatchAnswer::Status(status)) => (state(&status), line(&status)),
+        Ok(WatchAnswer::Status(status)) => (state(&status, is_first_pass_ok), line(&status)),
         Ok(_) => (CheckState::Unknown, "the watch answered something else: is it another version?".to_owned()),
         Err(error) => (CheckState::Unknown, format!("{error:#}")),
     };
@@ -39,7 +39,7 @@ pub fn run() -> ! {
 }
 
 /// The state. A running scrub is no warning; what is not known is never OK.
-fn state(status: &WatchDocument) -> CheckState {
+fn state(status: &WatchDocument, is_first_pass_ok: bool) -> CheckState {
     let open = || status.incidents.iter().filter(|incident| !incident.is_accepted);
     if open().any(|incident| incident.urgency != "notice") {
         return CheckState::Critical;
@@ -67,6 +67,7 @@ fn state(status: &WatchDocument) -> CheckState {
         }
         ("yellow" | "red", "All sectors read") if is_accepted(&["unread"]) => CheckState::Ok,
         ("yellow" | "red", _) => CheckState::Warning,
+        ("grey", "All sectors read") if is_first_pass_ok && is_first_pass(status) => CheckState::Ok,
         _ => CheckState::Unknown,
     };
     let states: Vec<CheckState> = status.lights.iter().map(state_of).collect();
@@ -75,6 +76,14 @@ fn state(status: &WatchDocument) -> CheckState {
         () if states.is_empty() || states.contains(&CheckState::Unknown) => CheckState::Unknown,
         () => CheckState::Ok,
     }
+}
+
+/// Is it only that first passes are under way, and are they in time?
+fn is_first_pass(status: &WatchDocument) -> bool {
+    let disks = status.disks.iter().filter(|disk| disk.name.is_some()).map(|disk| &disk.reading);
+    let checks = status.arrays.iter().filter(|array| array.is_there).filter_map(|array| array.check.as_ref());
+    let mut unread = disks.chain(checks).filter(|reading| reading.oldest_read.is_none()).peekable();
+    unread.peek().is_some() && unread.all(|reading| reading.due > status.time)
 }
 
 /// The state of the disks without accepted incidents.
@@ -119,7 +128,7 @@ fn line(status: &WatchDocument) -> String {
 mod tests {
     use super::*;
     use clap::CommandFactory;
-    use scrubjay_jobs::control::{ArrayEntry, IncidentEntry};
+    use scrubjay_jobs::control::{ArrayEntry, IncidentEntry, ReadingEntry};
 
     fn status(colours: [&str; 4], incidents: &[(&str, &str, bool)]) -> WatchDocument {
         let light = |colour: &str| LightEntry { name: "Disks".into(), colour: colour.into(), words: String::new() };
@@ -146,19 +155,19 @@ mod tests {
     #[test]
     fn an_unknown_light_is_not_ok_and_an_accepted_incident_is_no_alarm() {
         let green = ["green"; 4];
-        assert_eq!(state(&status(green, &[])), CheckState::Ok);
-        assert_eq!(state(&status(["green", "grey", "green", "green"], &[])), CheckState::Unknown);
-        assert_eq!(state(&status(["red", "grey", "green", "green"], &[])), CheckState::Warning);
-        assert_eq!(state(&status(green, &[("unread", "notice", false)])), CheckState::Warning);
-        assert_eq!(state(&status(green, &[("health", "replace", false)])), CheckState::Critical);
+        assert_eq!(state(&status(green, &[]), false), CheckState::Ok);
+        assert_eq!(state(&status(["green", "grey", "green", "green"], &[]), false), CheckState::Unknown);
+        assert_eq!(state(&status(["red", "grey", "green", "green"], &[]), false), CheckState::Warning);
+        assert_eq!(state(&status(green, &[("unread", "notice", false)]), false), CheckState::Warning);
+        assert_eq!(state(&status(green, &[("health", "replace", false)]), false), CheckState::Critical);
         let accepted = status(["red", "green", "green", "green"], &[("health", "replace", true)]);
-        assert_eq!(state(&accepted), CheckState::Ok);
+        assert_eq!(state(&accepted, false), CheckState::Ok);
         for (colours, expected) in [
             (["red", "green", "green", "red"], CheckState::Warning),
             (["red", "green", "grey", "green"], CheckState::Unknown),
         ] {
             let accepted = status(colours, &[("health", "replace", true)]);
-            assert_eq!(state(&accepted), expected, "what is accepted of a disk excuses nothing else");
+            assert_eq!(state(&accepted, false), expected, "what is accepted of a disk excuses nothing else");
         }
         let disk =
             |key: &str, health: &str| DiskEntry { key: key.into(), health: health.into(), ..DiskEntry::default() };
@@ -167,15 +176,34 @@ mod tests {
         {
             let disks = vec![disk("S0", "replace"), disk("S1", health)];
             let two_disks = WatchDocument { disks, ..accepted.clone() };
-            assert_eq!(state(&two_disks), expected, "of the disk that was not accepted");
+            assert_eq!(state(&two_disks, false), expected, "of the disk that was not accepted");
         }
         let gone = status(["green", "red", "green", "green"], &[("missing", "replace", true)]);
-        assert_eq!(state(&gone), CheckState::Warning, "a disk that is gone excuses no array");
+        assert_eq!(state(&gone, false), CheckState::Warning, "a disk that is gone excuses no array");
         let array = ArrayEntry { key: "S0".into(), ..ArrayEntry::default() };
-        assert_eq!(state(&WatchDocument { arrays: vec![array], ..gone }), CheckState::Ok, "one of its own does");
+        assert_eq!(state(&WatchDocument { arrays: vec![array], ..gone }, false), CheckState::Ok, "one of its own does");
         let troubled = WatchDocument { troubles: vec!["history: full".into()], ..status(green, &[]) };
-        assert_eq!(state(&troubled), CheckState::Warning);
-        assert_eq!(state(&WatchDocument::default()), CheckState::Unknown);
+        assert_eq!(state(&troubled, false), CheckState::Warning);
+        assert_eq!(state(&WatchDocument::default(), false), CheckState::Unknown);
+    }
+
+    #[test]
+    fn a_first_pass_in_time_may_be_ok_and_nothing_else_that_is_unknown() {
+        let colours = ["green", "none", "grey", "green"];
+        let disk = |oldest_read, due| DiskEntry {
+            name: Some("sda".into()),
+            reading: ReadingEntry { oldest_read, due, ..ReadingEntry::default() },
+            ..DiskEntry::default()
+        };
+        let of = |colours, disks| WatchDocument { time: 1000, disks, ..status(colours, &[]) };
+        let first = of(colours, vec![disk(None, 2000), disk(Some(500), 3000)]);
+        assert_eq!((state(&first, true), state(&first, false)), (CheckState::Ok, CheckState::Unknown));
+        let late = of(colours, vec![disk(None, 900)]);
+        let read = of(colours, vec![disk(Some(500), 3000)]);
+        let blind = of(["grey", "none", "grey", "green"], vec![disk(None, 2000)]);
+        for other in [late, read, blind] {
+            assert_eq!(state(&other, true), CheckState::Unknown);
+        }
     }
 
     #[test]
@@ -190,7 +218,7 @@ mod tests {
         let command = crate::args::Cli::command();
         let help = command.find_subcommand("check").unwrap().get_after_help().unwrap().to_string();
         let example = help.lines().nth(1).unwrap().split("check    ").nth(1).unwrap();
-        let printed = format!("{}: {}", state(&replace).word(), line(&replace));
+        let printed = format!("{}: {}", state(&replace, false).word(), line(&replace));
         assert!(printed.starts_with(example.trim_end_matches("...")), "{printed}");
     }
 

@@ -16,9 +16,11 @@ pub mod watch;
 pub mod web;
 
 use anyhow::Result;
+use scrubjay_device::completion::own_uid;
 use scrubjay_device::inventory::is_alike;
 use scrubjay_jobs::control::{
     DiskEntry, WatchAnswer, WatchClient, WatchClientError, WatchDocument, WatchRequest, socket_path, start_command,
+    status_socket_path,
 };
 use std::path::PathBuf;
 
@@ -32,17 +34,29 @@ pub fn state_folder(given: Option<&PathBuf>) -> PathBuf {
 
 /// Sends a request to the watch. A refusal is a usage error.
 pub fn ask(request: &WatchRequest) -> Result<WatchAnswer> {
-    let mut client = WatchClient::connect(&socket_path()?).map_err(as_error)?;
+    let mut client = client_for(request)?;
     match client.ask(request).map_err(as_error)? {
         WatchAnswer::Refused { why } => Err(crate::exit::Usage(why).into()),
         answer => Ok(answer),
     }
 }
 
+/// Connects to the watch; for the status, a user other than root may do so as one of a group.
+fn client_for(request: &WatchRequest) -> Result<WatchClient> {
+    let own = socket_path().map(|path| WatchClient::connect(&path));
+    let is_for_group = *request == WatchRequest::Status && own_uid() != 0 && !matches!(own, Ok(Ok(_)));
+    let by_group = is_for_group.then(|| WatchClient::connect(&status_socket_path()));
+    match (by_group, own) {
+        (Some(Ok(client)), _) => Ok(client),
+        (Some(Err(WatchClientError::Permission(path))), _) => Err(as_error(WatchClientError::Group(path))),
+        (_, own) => own?.map_err(as_error),
+    }
+}
+
 /// Converts an error: a missing permission has an exit code of its own.
 fn as_error(error: WatchClientError) -> anyhow::Error {
     match error {
-        WatchClientError::Permission(_) => {
+        WatchClientError::Permission(_) | WatchClientError::Group(_) => {
             anyhow::Error::new(std::io::Error::from(std::io::ErrorKind::PermissionDenied)).context(error.to_string())
         }
         error => error.into(),

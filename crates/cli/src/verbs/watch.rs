@@ -23,6 +23,8 @@ pub fn run(args: &WatchArgs) -> Result<Exit> {
         folder: state_folder(args.state.as_ref()),
         socket: socket_path()?,
         page_socket: page_socket_path()?,
+        // Beside the others, wherever they are.
+        status_socket: socket_path()?.with_file_name("status"),
         calendar: args.test_calendar,
         is_full_speed: args.test_full_speed,
         smartctl: args.test_smartctl.clone(),

@@ -61,23 +61,36 @@ pub enum ControlAccess {
     /// A socket for the web page: requests that [`WatchRequest::is_for_page`] accepts. The group of this number may
     /// open it; `None`: only the daemon's user.
     Page(Option<u32>),
+    /// A socket for monitoring: the status, and nothing else. The same of the group.
+    Status(Option<u32>),
 }
 
 impl ControlAccess {
     fn mode(self) -> u32 {
         match self {
-            ControlAccess::Verbs | ControlAccess::Page(None) => 0o600,
-            ControlAccess::Page(Some(_)) => 0o660,
+            _ if self.group().is_some() => 0o660,
+            _ => 0o600,
         }
     }
 
-    /// May a client of this user send any request here? The page's socket is protected by its group.
+    /// May a client of this user send any request here? A group's socket is protected by its mode.
     fn admits(self, user: u32) -> bool {
-        user == 0 || user == own_uid() || matches!(self, ControlAccess::Page(Some(_)))
+        user == 0 || user == own_uid() || self.group().is_some()
+    }
+
+    fn group(self) -> Option<u32> {
+        match self {
+            ControlAccess::Verbs => None,
+            ControlAccess::Page(group) | ControlAccess::Status(group) => group,
+        }
     }
 
     fn accepts(self, request: &WatchRequest) -> bool {
-        self == ControlAccess::Verbs || request.is_for_page()
+        match self {
+            ControlAccess::Verbs => true,
+            ControlAccess::Page(_) => request.is_for_page(),
+            ControlAccess::Status(_) => *request == WatchRequest::Status,
+        }
     }
 }
 
@@ -110,7 +123,7 @@ impl ControlServer {
         }
         // The group is set before its permission is given.
         let listener = UnixListener::from(listen_unix(path, 0o600).map_err(fail)?);
-        if let ControlAccess::Page(Some(group)) = access {
+        if let Some(group) = access.group() {
             chown(path, None, Some(group)).map_err(fail)?;
         }
         fs::set_permissions(path, Permissions::from_mode(access.mode())).map_err(fail)?;
@@ -250,6 +263,29 @@ mod tests {
             assert!(!is_done(client.ask(&request).unwrap()), "{request:?}");
         }
         assert!(!ControlAccess::Verbs.admits(own_uid() + 1) && !ControlAccess::Page(None).admits(own_uid() + 1));
+    }
+
+    #[test]
+    fn monitoring_may_read_the_status_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("status");
+        let done = |pending: PendingAnswer| pending.answer(WatchAnswer::Done { said: "done".into() });
+        let group = fs::metadata(folder.path()).unwrap().gid();
+        let _server = ControlServer::listen(&path, ControlAccess::Status(Some(group)), done).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o660);
+        let mut client = WatchClient::connect(&path).unwrap();
+        let is_done = |answer| matches!(answer, WatchAnswer::Done { .. });
+        assert!(is_done(client.ask(&WatchRequest::Status).unwrap()));
+        for request in [
+            WatchRequest::Past { since: 0 },
+            WatchRequest::Pause { seconds: 60 },
+            WatchRequest::Alerts,
+            WatchRequest::Accept { subject: "sda".into() },
+            WatchRequest::Confirm { code: "123456".into() },
+        ] {
+            assert!(!is_done(client.ask(&request).unwrap()), "{request:?}");
+        }
+        assert!(!ControlAccess::Status(None).admits(own_uid() + 1));
     }
 
     #[test]

@@ -19,8 +19,9 @@ use std::time::{Duration, Instant};
 
 /// The folder with a folder for each imported pool.
 const POOLS: &str = "/proc/spl/kstat/zfs";
-/// How long an answer of `zpool` is used while the kernel's own words about its pools stay the same.
-const FRESH: Duration = Duration::from_secs(50);
+/// How long an answer of `zpool` is used while the kernel's own words about its pools stay the same: a burst of surveys asks once, and a
+/// resilver, which begins a moment after a device is back, is seen by the next one.
+const FRESH: Duration = Duration::from_secs(10);
 
 /// A device that carries a label of ZFS, by udev's notes.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -14,7 +14,9 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The group that may open the page's socket; only the unit of the web page is in it (packaging/).
-const PAGE_GROUP: &str = "scrubjay-page";
+pub(super) const PAGE_GROUP: &str = "scrubjay-page";
+/// The group whose members may ask how things stand: people, and programs that monitor.
+pub(super) const STATUS_GROUP: &str = "scrubjay";
 
 /// The options of the daemon.
 #[derive(Clone, Debug)]
@@ -29,6 +31,8 @@ pub struct DaemonOptions {
     pub socket: PathBuf,
     /// The socket for the web page.
     pub page_socket: PathBuf,
+    /// The socket for monitoring.
+    pub status_socket: PathBuf,
     /// For tests: a faster calendar.
     pub calendar: Option<TestCalendar>,
     /// For tests: sessions read at full speed.
@@ -91,18 +95,18 @@ pub(super) fn open_channels(path: &Path, config: &WatchConfig) -> Result<AlertCh
     AlertChannels::from_settings(&config.alert).map_err(|source| DaemonError::Channel { path: path.to_owned(), source })
 }
 
-/// The group that may open the page's socket; `None`: this machine has no such group.
-pub(super) fn page_group() -> Option<u32> {
-    group_in(&fs::read_to_string("/etc/group").unwrap_or_default())
+/// The number of a group; `None`: this machine has no such group.
+pub(super) fn group_number(group: &str) -> Option<u32> {
+    group_in(&fs::read_to_string("/etc/group").unwrap_or_default(), group)
 }
 
 /// Finds the group in lines of `NAME:PASSWORD:NUMBER:MEMBERS`.
-fn group_in(table: &str) -> Option<u32> {
+fn group_in(table: &str, group: &str) -> Option<u32> {
     let fields = |line: &str| {
         let mut fields = line.split(':').map(str::to_owned);
         Some((fields.next()?, fields.nth(1)?))
     };
-    table.lines().filter_map(fields).find(|(name, _)| name == PAGE_GROUP)?.1.parse().ok()
+    table.lines().filter_map(fields).find(|(name, _)| name == group)?.1.parse().ok()
 }
 
 /// The machine's host name.
@@ -130,8 +134,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_group_of_the_page_is_found() {
-        assert_eq!(group_in("root:x:0:\nscrubjay-page:x:993:\nscrubjay:x:7:me\n"), Some(993));
-        assert_eq!(group_in("scrubjay:x:7:\nscrubjay-page:x\n"), None);
+    fn groups_are_found_by_their_whole_names() {
+        let table = "root:x:0:\nscrubjay-page:x:993:\nscrubjay:x:7:me\n";
+        assert_eq!((group_in(table, PAGE_GROUP), group_in(table, STATUS_GROUP)), (Some(993), Some(7)));
+        assert_eq!(group_in("scrubjay:x:7:\nscrubjay-page:x\n", PAGE_GROUP), None);
     }
 }

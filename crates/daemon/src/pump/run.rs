@@ -5,7 +5,8 @@ use super::hours::IdleHours;
 use super::messengers::Messengers;
 use super::news::{self, DaemonNews};
 use super::options::{
-    DaemonError, DaemonOptions, host_name, lock_folder, open_channels, page_group, run_number, secret,
+    DaemonError, DaemonOptions, PAGE_GROUP, STATUS_GROUP, group_number, host_name, lock_folder, open_channels,
+    run_number, secret,
 };
 use super::state::{Daemon, is_called, is_called_permanently, mark_of};
 use super::surveyor::Surveyor;
@@ -61,9 +62,16 @@ impl<'s> Daemon<'s> {
         };
         let control = ControlServer::listen(&options.socket, ControlAccess::Verbs, on_request.clone())?;
         // Disks are watched even without a page.
-        let page = ControlServer::listen(&options.page_socket, ControlAccess::Page(page_group()), on_request)
+        let page = ControlAccess::Page(group_number(PAGE_GROUP));
+        let page = ControlServer::listen(&options.page_socket, page, on_request.clone())
             .map_err(|error| say(&format!("the web page cannot ask here: {error}")))
             .ok();
+        // Without the group it is left to root, who has the verbs' socket.
+        let status = group_number(STATUS_GROUP).and_then(|group| {
+            ControlServer::listen(&options.status_socket, ControlAccess::Status(Some(group)), on_request)
+                .map_err(|error| say(&format!("the group {STATUS_GROUP} cannot ask here: {error}")))
+                .ok()
+        });
         let history = HistoryDatabase::open(&options.folder.join("history.db"))?;
         let rows = history.rows()?;
         let mut settings = config.settings(&host_name(), secret());
@@ -112,7 +120,7 @@ impl<'s> Daemon<'s> {
             news::on_uevents(uevents, news_sender);
         }
         daemon.run_loop(&news);
-        drop((control, page, locked));
+        drop((control, page, status, locked));
         Ok(())
     }
 

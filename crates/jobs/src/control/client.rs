@@ -29,6 +29,12 @@ pub fn page_socket_path() -> Result<PathBuf, JobError> {
     Ok(sockets::folder()?.join("page"))
 }
 
+/// Where the system's daemon answers how things stand, and nothing else, to the group `scrubjay`: `status` in the folder of its
+/// sockets.
+pub fn status_socket_path() -> PathBuf {
+    std::env::var_os("SCRUBJAY_RUN").map_or_else(|| "/run/scrubjay".into(), PathBuf::from).join("status")
+}
+
 /// The folders in which systemd looks for units (systemd.unit(5), "System Unit Search Path").
 const UNIT_FOLDERS: [&str; 6] = [
     "/etc/systemd/system",
@@ -60,6 +66,11 @@ pub enum WatchClientError {
     /// This user may not ask.
     #[error("{0}: only root may ask the watch (sudo)")]
     Permission(PathBuf),
+    /// This user may not ask how things stand, and could be permitted to.
+    #[error(
+        "{0}: only root and the group scrubjay may ask the watch (sudo usermod -aG scrubjay $USER, then log in again)"
+    )]
+    Group(PathBuf),
     /// The kernel reports an error, or no answer comes in time.
     #[error("{path}: {source}")]
     Io {

@@ -7,7 +7,7 @@ pub mod past;
 mod protocol;
 pub mod wording;
 
-pub use client::{WatchClient, WatchClientError, page_socket_path, socket_path, start_command};
+pub use client::{WatchClient, WatchClientError, page_socket_path, socket_path, start_command, status_socket_path};
 pub use documents::{
     AlertDocument, ArrayEntry, ChannelEntry, DeliveryEntry, DiskEntry, ForecastEntry, IncidentEntry, LightEntry,
     PoolEntry, ReadingEntry, SCHEMA, WatchDocument,

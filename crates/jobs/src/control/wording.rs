@@ -6,6 +6,7 @@ use crate::zone::ZonedCalendar;
 use scrubjay_core::units::{Nanos, UnixSeconds};
 use scrubjay_watch::calendar::{self, DAY, HOUR};
 use scrubjay_watch::counted;
+use scrubjay_watch::pool::damage_words;
 
 pub use scrubjay_device::shown::shown;
 
@@ -106,12 +107,10 @@ pub fn pool_now(array: &ArrayEntry) -> String {
 
 /// What is known of a pool's data: how much is lost, and errors that were healed.
 pub fn pool_found(pool: &PoolEntry) -> String {
-    let files = pool.damaged_files.len() as u64;
     let lost = match pool.lost_blocks {
         None => "whether data are lost is not known".to_owned(),
         Some(0) => "no lost data".to_owned(),
-        Some(_) if files > 0 => format!("DATA LOST: {} damaged", counted(files, "file")),
-        Some(blocks) => format!("DATA LOST: {}", counted(blocks, "block")),
+        Some(blocks) => format!("DATA LOST: {}", damage_words(blocks, &pool.damaged_files)),
     };
     let errors = pool.member_errors.iter().map(|(member, count)| format!("{} at {member}", counted(*count, "error")));
     [lost].into_iter().chain(errors).collect::<Vec<_>>().join(", ")

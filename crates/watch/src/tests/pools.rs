@@ -62,13 +62,30 @@ fn a_healthy_pool_is_plainly_fine() {
 #[test]
 fn lost_data_are_an_incident_with_the_names_of_the_files_and_not_over_while_nobody_can_be_asked() {
     let mut rig = rig(pool(|_, _| ()));
-    let before = see(&mut rig, pool(lose(&["/tank/a", "tank/b:<0x3>"])));
-    assert_eq!(rig.subjects_of(before, IncidentKind::Lost), ["[nas1] DATA LOST in pool tank: 2 files damaged"]);
+    let before = see(
+        &mut rig,
+        pool(|array, pool| {
+            lose(&["/tank/a", "tank/b:<0x3>"])(array, pool);
+            pool.errors = vec![("sdb1".into(), 460)];
+        }),
+    );
+    let told = rig.subjects_since(before);
+    assert_eq!(
+        told,
+        ["[nas1] DATA LOST in pool tank: 1 file and 1 other object damaged"],
+        "and no message of the errors"
+    );
     let body = &rig.sent.last().unwrap().body;
-    for words in ["File      /tank/a", "File      tank/b:<0x3>", "sudo zpool status -v tank", "sudo zpool scrub tank"] {
+    for words in [
+        "File      /tank/a",
+        "File      tank/b:<0x3>",
+        "Errors    sdb1: 460",
+        "sudo zpool status -v tank",
+        "sudo zpool scrub tank",
+    ] {
         assert!(body.contains(words), "{words}: {body}");
     }
-    assert_eq!(light(&rig), (LightColour::Red, "tank: 2 files damaged".into()));
+    assert_eq!(light(&rig), (LightColour::Red, "tank: 1 file and 1 other object damaged".into()));
     // `zpool` does not answer for a day: nothing is over.
     let before = see(&mut rig, pool(|_, pool| pool.losses = PoolLosses::Unknown("zpool did not end".into())));
     rig.wait(DAY);
