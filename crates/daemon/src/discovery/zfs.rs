@@ -117,7 +117,7 @@ impl PoolLooker {
             let by_guid = guid.and_then(|guid| by_guid.get(&guid)).map(|disk| (*disk).to_owned());
             by_guid.or_else(|| self.disk_of(Path::new(path?)))
         };
-        pools.iter().map(|pool| array_facts(pool, &disk_of)).collect()
+        pools.iter().map(|pool| array_facts(pool, disk_of)).collect()
     }
 
     fn by_labels(

@@ -14,11 +14,11 @@ pub type PoolAnswer = Result<Vec<Zpool>, String>;
 
 /// Asks for all imported pools, and waits this long for each answer.
 pub fn pools(time_out: Duration) -> PoolAnswer {
-    pools_by(&|arguments| tool::run_within("zpool", arguments, time_out))
+    pools_by(|arguments| tool::run_within("zpool", arguments, time_out))
 }
 
 /// The same, by this way to run `zpool` with arguments.
-fn pools_by(zpool: &dyn Fn(&[&str]) -> Result<Vec<u8>, ToolError>) -> PoolAnswer {
+fn pools_by(zpool: impl Fn(&[&str]) -> Result<Vec<u8>, ToolError>) -> PoolAnswer {
     let text_of = |arguments: &[&str]| match zpool(arguments) {
         Ok(output) => Ok(String::from_utf8_lossy(&output).into_owned()),
         Err(error) => Err(words(&error)),
@@ -64,7 +64,7 @@ mod tests {
 
     fn ask(json: Result<&'static str, ToolError>, text: Result<&'static str, fn() -> ToolError>) -> PoolAnswer {
         let json = json.map(|text| text.as_bytes().to_vec()).map_err(|error| error.to_string());
-        pools_by(&|arguments| match arguments.contains(&"-Pvj") {
+        pools_by(|arguments| match arguments.contains(&"-Pvj") {
             true => json.clone().map_err(|words| ToolError::Failed("zpool", words)),
             false => text.map(|text| text.as_bytes().to_vec()).map_err(|error| error()),
         })

@@ -1,14 +1,20 @@
-//! A pool as an array for the watch.
+//! A pool as an array for the watch. Names come from disks and other programs: no control character of theirs goes on.
 
 use super::pool::{ScanNow, Vdev, VdevClass, VdevKind, Zpool};
 use scrubjay_core::units::UnixSeconds;
+use scrubjay_device::shown;
 use scrubjay_watch::counted;
 use scrubjay_watch::facts::{ArrayActivity, ArrayFacts, ArrayMember};
-use scrubjay_watch::pool::{MemberGroup, ZpoolFacts};
+use scrubjay_watch::pool::{MemberGroup, PoolLosses, ZpoolFacts};
 use std::path::Path;
 
+/// Without control characters.
+fn shown(text: &str) -> String {
+    shown::shown(text).into_owned()
+}
+
 /// A pool as an array. `disk_of` gives the disk of a device, by its identity in the pool and its path.
-pub fn array_facts(pool: &Zpool, disk_of: &dyn Fn(Option<u64>, Option<&str>) -> Option<String>) -> ArrayFacts {
+pub fn array_facts(pool: &Zpool, disk_of: impl Fn(Option<u64>, Option<&str>) -> Option<String>) -> ArrayFacts {
     let mut members: Vec<ArrayMember> = Vec::new();
     let mut groups = Vec::new();
     let mut errors = Vec::new();
@@ -49,8 +55,8 @@ pub fn array_facts(pool: &Zpool, disk_of: &dyn Fn(Option<u64>, Option<&str>) -> 
     errors.sort();
     let redundancy = groups.iter().map(|group: &MemberGroup| group.redundancy).min().unwrap_or(0);
     ArrayFacts {
-        key: pool.guid.map_or_else(|| format!("zfs {}", pool.name), |guid| guid.to_string()),
-        name: pool.name.clone(),
+        key: pool.guid.map_or_else(|| format!("zfs {}", shown(&pool.name)), |guid| guid.to_string()),
+        name: shown(&pool.name),
         level: level(tops().filter(|top| top.class == VdevClass::Data)),
         redundancy,
         members,
@@ -63,8 +69,14 @@ pub fn array_facts(pool: &Zpool, disk_of: &dyn Fn(Option<u64>, Option<&str>) -> 
         check_sectors: None,
         pool: Some(ZpoolFacts {
             groups,
-            failed: Some(pool.state.clone()).filter(|state| !matches!(state.as_str(), "ONLINE" | "DEGRADED")),
-            losses: pool.losses.clone(),
+            failed: Some(shown(&pool.state)).filter(|state| !matches!(state.as_str(), "ONLINE" | "DEGRADED")),
+            losses: match &pool.losses {
+                PoolLosses::None => PoolLosses::None,
+                PoolLosses::Unknown(why) => PoolLosses::Unknown(shown(why)),
+                PoolLosses::Lost { blocks, files } => {
+                    PoolLosses::Lost { blocks: *blocks, files: files.iter().map(|file| shown(file)).collect() }
+                }
+            },
             errors,
             scrubbed: pool.scrubbed,
             scan: pool.scan.words(),
@@ -99,7 +111,7 @@ fn level<'a>(tops: impl Iterator<Item = &'a Vdev>) -> String {
 /// The name of a device for people: `sda1`, `ata-WDC_WD80-part1`.
 fn short(leaf: &Vdev) -> String {
     let path = leaf.path.as_deref().unwrap_or(&leaf.name);
-    Path::new(path).file_name().map_or_else(|| leaf.name.clone(), |name| name.to_string_lossy().into_owned())
+    shown(&Path::new(path).file_name().map_or_else(|| leaf.name.clone(), |name| name.to_string_lossy().into_owned()))
 }
 
 #[cfg(test)]

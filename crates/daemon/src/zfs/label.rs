@@ -21,6 +21,8 @@ const LIST: (u64, usize) = (16 << 10, 112 << 10);
 const CHECKSUM_MAGIC: u64 = 0x0210_da7a_b10c_7a11;
 /// Bytes of magic number and checksum.
 const TAIL: usize = 40;
+/// Top-level vdevs of a pool, at most: a greater number makes no sense.
+const TOPS_MAX: u64 = 4096;
 /// Vdevs inside one another, at most.
 const DEPTH_MAX: usize = 8;
 
@@ -37,6 +39,8 @@ pub struct MemberLabel {
     pub txg: u64,
     /// How many top-level vdevs the pool has, as far as it is known.
     pub tops: Option<u64>,
+    /// The places of top-level vdevs that were removed.
+    pub holes: Vec<u64>,
     /// Its top-level vdev with those below, and the place of that in the pool.
     pub top: Option<(u64, Vdev)>,
 }
@@ -95,7 +99,11 @@ pub fn label(list: &[u8], place: u64) -> Option<MemberLabel> {
         guid: number("guid")?,
         role,
         txg: number("txg").unwrap_or(0),
-        tops: number("vdev_children"),
+        tops: number("vdev_children").filter(|tops| *tops <= TOPS_MAX),
+        holes: match list.get("hole_array") {
+            Some(NvValue::Numbers(holes)) => holes.clone(),
+            _ => Vec::new(),
+        },
         top: tree,
     })
 }

@@ -1,7 +1,7 @@
 //! Pools as the kernel's text files and the labels of their devices show them, where `zpool` cannot be asked.
 
 use super::label::{LabelRole, MemberLabel};
-use super::pool::{ScanNow, Vdev, VdevKind, Zpool};
+use super::pool::{ScanNow, Vdev, VdevClass, VdevKind, Zpool};
 use scrubjay_watch::pool::{LastScrub, PoolLosses};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,6 +27,8 @@ pub fn pool(imported: &ImportedPool, labels: &[&MemberLabel], present: &BTreeSet
     // Of each top-level vdev what was written last.
     let mut tops: BTreeMap<u64, (u64, &Vdev)> = BTreeMap::new();
     let mut guid = imported.guid;
+    let newest = labels.iter().filter(is_its).max_by_key(|label| label.txg);
+    let expected = newest.and_then(|label| label.tops).unwrap_or(0);
     for label in labels.iter().filter(is_its) {
         guid = guid.or(label.pool.as_ref().map(|(_, guid)| *guid));
         let Some((id, top)) = &label.top else { continue };
@@ -35,9 +37,13 @@ pub fn pool(imported: &ImportedPool, labels: &[&MemberLabel], present: &BTreeSet
         }
     }
     let is_well = imported.state == "ONLINE";
+    let is_hole = |id: &u64| newest.is_some_and(|label| label.holes.contains(id));
+    let absent: Vec<u64> = (0..expected).filter(|id| !is_well && !tops.contains_key(id) && !is_hole(id)).collect();
     let mut vdevs: Vec<Vdev> = tops.into_values().map(|(_, top)| top.clone()).collect();
     vdevs.retain(|top| top.kind != VdevKind::Hole);
     vdevs.iter_mut().for_each(|top| judge(top, is_well, present));
+    // One of which no device is here: without it the pool is lost.
+    vdevs.extend(absent.into_iter().map(|id| Vdev::new(&format!("vdev-{id}"), VdevClass::Data, "UNAVAIL")));
     Zpool {
         name: imported.name.clone(),
         guid,
@@ -85,6 +91,21 @@ mod tests {
         assert_eq!(states("ONLINE", Some(12), &[11]), ["ONLINE", "ONLINE"], "its label is older");
         assert_eq!(states("DEGRADED", None, &[11]), ["ONLINE", "UNAVAIL"]);
         assert_eq!(states("DEGRADED", Some(11), &[11, 12]), ["OFFLINE", "ONLINE"]);
+    }
+
+    #[test]
+    fn a_top_level_vdev_of_which_no_device_is_here_is_missed_where_not_all_is_well() {
+        let mut first = read(11, None);
+        first.tops = Some(3);
+        first.holes = vec![1];
+        let tops = |state: &str, label: &MemberLabel| {
+            let imported = ImportedPool { name: "tank".into(), guid: Some(42), state: state.into() };
+            let pool = pool(&imported, &[label], &BTreeSet::from([11, 12]), "");
+            pool.vdevs.iter().map(|top| (top.name.clone(), top.works())).collect::<Vec<_>>()
+        };
+        let expected = [("mirror-0".to_owned(), true), ("vdev-2".to_owned(), false)];
+        assert_eq!(tops("SUSPENDED", &first), expected);
+        assert_eq!(tops("ONLINE", &first), expected[..1], "the kernel has them all");
     }
 
     #[test]

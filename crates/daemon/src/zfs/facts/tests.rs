@@ -20,7 +20,7 @@ fn facts(pool: &Zpool) -> ArrayFacts {
         let name = path.strip_prefix("/dev/")?.rsplit('/').next()?;
         Some(name.trim_start_matches("ata-LAB_").trim_end_matches('1').trim_end_matches("-part").to_owned())
     };
-    array_facts(pool, &|_, path| disk(path?))
+    array_facts(pool, |_, path| disk(path?))
 }
 
 /// `A B! -`: the members in order, `!` where one does not hold its data, `-` where its disk is not known.
@@ -38,7 +38,8 @@ const ENDED: LastScrub = LastScrub::Ended(UnixSeconds(1_800_003_600));
 fn both_forms_of_each_state_say_the_same() {
     use ArrayActivity::{Checking, Idle, Rebuilding};
     type Expected = (&'static str, i64, ArrayActivity, LastScrub, &'static str);
-    let all: [([(&str, Vec<Zpool>); 2], Expected); 10] = [
+    type Forms = [(&'static str, Vec<Zpool>); 2];
+    let all: [(Forms, Expected); 10] = [
         (forms!("healthy"), ("A B", 1, Idle, ENDED, "")),
         (forms!("new"), ("A B", 1, Idle, LastScrub::Never, "")),
         (forms!("scrubbing"), ("A B", 1, Checking, LastScrub::Unknown, "scrub 16 %")),
