@@ -246,7 +246,47 @@ soon is_status '.disks | length' 3 || fail "disks are seen"
 sleep 5
 expect "nothing is told again" "$(($(mails_of REPLACE) - replaces))" 0
 expect "nothing is forgotten" "$(of_bad .unreadable)" 8
+
+echo "# a history that is lost while the watch runs, and while it does not"
+sqlite3 state/history.db ".backup $work/older.db"
+proof=$(of_mail proof)
+losses='[.incidents[] | select(.kind == "history")] | length'
+lose() { # HOW: told as this, at once; what is known of the disks, of people and of channels stays, as it is in memory
+  local told
+  told=$(mails_of "history: its file was $2")
+  eval "$3"
+  soon is_status "$losses" 1 || fail "$1: it is noticed: $(status .incidents)"
+  is_told() { [ "$(mails_of "history: its file was $2")" -gt "$1" ]; }
+  soon is_told "$told" "$2" || fail "$1: it is told by mail"
+  expect "$1: the bad sectors stay known, what is accepted stays so, and what is proven" \
+    "$(of_bad .unreadable) $(status "$accepted") $(of_mail proof)" "8 true $proof"
+  expect "$1: the file is whole" "$(sqlite3 state/history.db 'PRAGMA integrity_check')" ok
+  "$scrubjay" accept history >/dev/null
+  expect "$1: taken note of, it is over" "$(status "$losses")" 0
+}
+lose deleted deleted 'rm -f state/history.db state/history.db-wal state/history.db-shm'
+lose damaged damaged 'sqlite3 state/history.db "PRAGMA wal_checkpoint(TRUNCATE)" >/dev/null; dd if=/dev/urandom of=state/history.db bs=4096 seek=2 count=16 conv=notrunc status=none'
+lose "an older one in its place" exchanged 'mv older.db state/history.db'
+expect "what was found is set aside" "$(find state -name 'history.db.aside-[0-9]' | wc -l)" 2
+sqlite3 state/history.db ".backup $work/older.db"
+"$scrubjay" pause 2h >/dev/null
+"$scrubjay" resume >/dev/null
+sleep 1
 unwatch
+rm -f state/history.db-wal state/history.db-shm
+mv older.db state/history.db
+watch
+soon is_status "$losses" 1 || fail "rolled back while it did not run: it is told: $(status .incidents)"
+expect "what it has is used" "$(of_bad .unreadable)" 8
+"$scrubjay" accept history >/dev/null
+cp -a state kept
+unwatch
+rm -f state/history.db*
+watch
+soon is_status "$losses" 1 || fail "deleted while it did not run: it is told: $(status .incidents)"
+unwatch
+rm -rf state
+mv kept state
 
 echo "# a full disk"
 mkdir full

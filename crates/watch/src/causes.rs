@@ -18,7 +18,7 @@ impl Watch {
             let name = match &key.subject {
                 IncidentSubject::Disk(key) => self.disks.get(key).map(DiskState::label),
                 IncidentSubject::Array(key) => self.arrays.get(key).map(|array| format!("array {}", array.facts.name)),
-                IncidentSubject::Channel(_) => None,
+                IncidentSubject::Channel(_) | IncidentSubject::Watch => None,
             };
             held.entry(cause.clone()).or_default().extend(name);
         }

@@ -29,6 +29,8 @@ pub struct ChannelRow {
     pub delivered: Option<UnixSeconds>,
     /// Were the incidents that were open when it was added sent to it?
     pub is_caught_up: bool,
+    /// The recipients whom the other side refuses for good, ascending, and its reply to each.
+    pub refused: Vec<(String, String)>,
 }
 
 /// Whether a channel is proven.
@@ -47,7 +49,17 @@ impl ChannelRow {
     pub fn new(name: String, fingerprint: u64, now: UnixSeconds) -> ChannelRow {
         let (code, proven, failing_since, delivered) = (None, None, None, None);
         let is_caught_up = false;
-        ChannelRow { name, fingerprint, known_since: now, code, proven, failing_since, delivered, is_caught_up }
+        ChannelRow {
+            name,
+            fingerprint,
+            known_since: now,
+            code,
+            proven,
+            failing_since,
+            delivered,
+            is_caught_up,
+            refused: Vec::new(),
+        }
     }
 
     /// Whether it is proven.

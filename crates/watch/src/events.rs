@@ -3,6 +3,7 @@
 use crate::facts::{ArrayFacts, DiskFacts, SessionNews, SessionSubject, SmartReading, SubjectKey};
 use crate::hold::HoldBack;
 use crate::incident::IncidentSubject;
+use crate::loss::HistoryLoss;
 use crate::rows::{MessageRow, RowKey, WatchRow};
 use crate::settings::WatchSettings;
 use scrubjay_core::units::{Nanos, UnixSeconds};
@@ -55,6 +56,8 @@ pub enum WatchEvent {
     /// Since when the pump has seen nothing of this machine, so that no disk or array that changes or goes would be
     /// reported; `None`: it sees again, as it does after a start.
     Blind(Option<UnixSeconds>),
+    /// The history's file was lost, and another one is written from now on.
+    HistoryLost(HistoryLoss),
     /// A person's command.
     Command(PersonCommand),
     /// The settings were read again.
@@ -63,6 +66,8 @@ pub enum WatchEvent {
     MessageSent(u64),
     /// The message of this number was not accepted.
     MessageFailed(u64),
+    /// Whom the other side of this channel refuses for good, by its last delivery, and its reply to each.
+    Recipients(String, Vec<(String, String)>),
     /// Whether the clock is synchronised with another one. If this is not known, a clock that is far from what it
     /// showed before is trusted only when it has stayed so for hours; so the pump sends this event first after a start,
     /// and when it changes.

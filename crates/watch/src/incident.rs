@@ -13,6 +13,8 @@ pub enum IncidentSubject {
     Array(String),
     /// A channel for messages, by its name.
     Channel(String),
+    /// The watch itself.
+    Watch,
 }
 
 /// What is wrong.
@@ -40,6 +42,10 @@ pub enum IncidentKind {
     Unproven,
     /// This channel has accepted no message for a day or longer.
     Undelivered,
+    /// The other side of this channel refuses some of its recipients for good.
+    Recipients,
+    /// The watch's own history was lost.
+    History,
 }
 
 impl IncidentKind {
@@ -57,6 +63,8 @@ impl IncidentKind {
             IncidentKind::Disagreement => "disagreement",
             IncidentKind::Unproven => "unproven",
             IncidentKind::Undelivered => "undelivered",
+            IncidentKind::Recipients => "recipients",
+            IncidentKind::History => "history",
         }
     }
 }

@@ -49,6 +49,8 @@ pub mod hold;
 pub mod hours;
 pub mod incident;
 mod letter;
+pub mod loss;
+mod loss_condition;
 mod observe;
 mod outbox;
 pub mod passes;

@@ -89,6 +89,15 @@ impl Watch {
         }
     }
 
+    /// Notes whom a channel's other side refuses for good.
+    pub(crate) fn recipients_refused(&mut self, channel: &str, mut refused: Vec<(String, String)>) {
+        refused.sort();
+        if let Some(row) = self.channels.get_mut(channel).filter(|row| row.refused != refused) {
+            row.refused = refused;
+            self.changed.insert(RowKey::Channel(channel.to_owned()));
+        }
+    }
+
     /// Replaces the channels by these.
     pub(crate) fn take_channels(&mut self, now: UnixSeconds, channels: &[AlertChannel]) {
         let is_same = |row: &ChannelRow| {

@@ -7,6 +7,7 @@ use crate::facts::{ArrayFacts, DiskFacts, DiskKey, SubjectKey};
 use crate::forecast::{ForecastErrors, IdleWeek, PassForecast};
 use crate::health::DriveReport;
 use crate::incident::{CATCH_UP, IncidentKey, IncidentRow, MessageReason, PastIncident, Urgency};
+use crate::loss::HistoryLoss;
 use crate::passes::PassHistory;
 use scrubjay_core::units::UnixSeconds;
 use std::collections::BTreeMap;
@@ -28,6 +29,8 @@ pub struct HostRow {
     pub checked: UnixSeconds,
     /// The errors of forecasts.
     pub errors: ForecastErrors,
+    /// The last loss of the history that nobody has taken note of.
+    pub history_lost: Option<HistoryLoss>,
 }
 
 /// Sessions in sequence that could not begin, or made no progress.

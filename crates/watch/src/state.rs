@@ -251,6 +251,20 @@ impl Watch {
         })
     }
 
+    /// All rows: what a new history has to have.
+    pub fn rows(&self) -> Vec<WatchRow> {
+        let subjects = self.subjects().map(|subject| subject.key());
+        let keys = std::iter::once(RowKey::Host)
+            .chain(self.disks.keys().cloned().map(RowKey::Disk))
+            .chain(self.arrays.keys().cloned().map(RowKey::Array))
+            .chain(subjects.flat_map(|key| [RowKey::Reading(key.clone()), RowKey::Idle(key)]))
+            .chain(self.incidents.keys().cloned().map(RowKey::Incident))
+            .chain(self.past.keys().cloned().map(RowKey::Past))
+            .chain(self.outbox.keys().copied().map(RowKey::Message))
+            .chain(self.channels.keys().cloned().map(RowKey::Channel));
+        keys.filter_map(|key| self.row(&key)).collect()
+    }
+
     /// Emits the rows that changed, in front of the operations that must follow them.
     pub(crate) fn flush(&mut self) {
         let changed = std::mem::take(&mut self.changed);

@@ -410,16 +410,21 @@ impl Watch {
             .values()
             .map(|channel| match channel.failing_since {
                 Some(since) => format!("{} failing since {}", channel.name, show_date(&*self.calendar, since)),
+                None if !channel.refused.is_empty() => {
+                    let who: Vec<&str> = channel.refused.iter().map(|(to, _)| to.as_str()).collect();
+                    format!("{} {}, not for {}", channel.name, channel.words(now, &*self.calendar), who.join(", "))
+                }
                 None => format!("{} {}", channel.name, channel.words(now, &*self.calendar)),
             })
             .collect();
         let is_proven = |proof| matches!(proof, ProofState::Proven(_));
         let proven =
             self.channels.values().filter(|channel| is_proven(channel.proof(now)) && channel.failing_since.is_none());
+        let has_refusals = self.channels.values().any(|channel| !channel.refused.is_empty());
         let colour = match proven.count() {
             _ if self.is_planted(WatchBug::AlertsGreen) => LightColour::Green,
             0 => LightColour::Red,
-            count if count < self.channels.len() || waiting > 0 => LightColour::Yellow,
+            count if count < self.channels.len() || waiting > 0 || has_refusals => LightColour::Yellow,
             _ => LightColour::Green,
         };
         if waiting > 0 {

@@ -139,6 +139,7 @@ impl Watch {
             IncidentSubject::Disk(key) => self.disks.contains_key(key),
             IncidentSubject::Array(key) => self.arrays.contains_key(key),
             IncidentSubject::Channel(name) => self.channels.contains_key(name),
+            IncidentSubject::Watch => true,
         }
     }
 
@@ -286,9 +287,10 @@ impl Watch {
         }
     }
 
-    /// Is a message about this incident sent by that channel? Trouble with a channel is reported by the others.
+    /// Is a message about this incident sent by that channel? Trouble with a channel is reported by the others; that some of its
+    /// recipients get nothing also by itself, to the rest.
     fn is_sent_by(key: &IncidentKey, channel: &str) -> bool {
-        key.subject != IncidentSubject::Channel(channel.to_owned())
+        key.kind == IncidentKind::Recipients || key.subject != IncidentSubject::Channel(channel.to_owned())
     }
 
     fn has_recipient(&self, key: &IncidentKey) -> bool {

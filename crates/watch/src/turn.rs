@@ -6,7 +6,7 @@ use crate::clock::ClockTrust;
 use crate::events::{PersonCommand, WatchBug, WatchEvent, WatchOp};
 use crate::facts::{MediaKind, SessionNews, SubjectKey};
 use crate::forecast::IdleWeek;
-use crate::incident::{IncidentRow, IncidentSubject, MessageReason};
+use crate::incident::{IncidentKey, IncidentKind, IncidentRow, IncidentSubject, MessageReason};
 use crate::reading::{ReadingState, SessionPhase};
 use crate::rows::{CLOCK_SLACK, HostRow, ReadingRow, RowKey, WatchRow};
 use crate::settings::WatchSettings;
@@ -175,6 +175,11 @@ impl Watch {
             }
             WatchEvent::Session(subject, news) => self.session(now, &subject, news),
             WatchEvent::IdleHour(subject, hour, share) => self.idle_hour(&subject, hour, share),
+            WatchEvent::Recipients(channel, refused) => self.recipients_refused(&channel, refused),
+            WatchEvent::HistoryLost(loss) => {
+                self.note_loss(now, loss);
+                self.changed.insert(RowKey::Host);
+            }
             WatchEvent::ArraysKnown(are_known) => self.are_arrays_known = are_known,
             WatchEvent::OnBattery(is_on_battery) => self.is_on_battery = is_on_battery,
             WatchEvent::Blind(since) => self.blind_since = since.map(|since| since.min(now)),
@@ -286,6 +291,15 @@ impl Watch {
                 self.changed.insert(RowKey::Host);
             }
             PersonCommand::ScrubNow(key) => self.bring_forward(now, &key),
+            // That is all that there is to do about it.
+            PersonCommand::Accept(IncidentSubject::Watch) => {
+                self.host.history_lost = None;
+                let key = IncidentKey { subject: IncidentSubject::Watch, kind: IncidentKind::History };
+                if self.incidents.remove(&key).is_some() {
+                    self.dropped.insert(RowKey::Incident(key));
+                }
+                self.changed.insert(RowKey::Host);
+            }
             PersonCommand::Accept(subject) => {
                 // If anything was reported, only that is accepted: the person cannot have seen incidents that opened later.
                 let is_meant = |incident: &IncidentRow| {
@@ -319,7 +333,8 @@ impl Watch {
                     self.dropped.extend([RowKey::Array(key), RowKey::Reading(subject.clone()), RowKey::Idle(subject)]);
                 }
             }
-            PersonCommand::Forget(IncidentSubject::Channel(_)) => {} // the settings define the channels
+            // The settings define the channels.
+            PersonCommand::Forget(IncidentSubject::Channel(_) | IncidentSubject::Watch) => {}
         }
     }
 

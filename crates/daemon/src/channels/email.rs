@@ -3,20 +3,21 @@
 use super::bounds::TimeBound;
 use super::error::{ChannelFault, DeliveryError};
 use super::fingerprint::FingerprintMaker;
-use super::mail::{self, MailAddresses};
+use super::mail::{self, MailAddresses, WrittenMail};
 use super::mail_tls::MailTls;
 use super::outgoing::OutgoingMessage;
 use super::route::{AlertRoute, ChannelKind};
 use super::secret::{self, SecretText};
 use super::sendmail::{self, SendmailRoute};
-use super::smtp::{MailAuthority, SmtpLogin, SmtpServer};
+use super::smtp::{MailAuthority, MailResult, SmtpLogin, SmtpServer};
 use lettre::Address;
 use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The settings `[alert.email]`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -49,7 +50,7 @@ impl ChannelKind for EmailSettings {
             Some(server) => MailTransport::Smtp(Box::new(self.server(server)?)),
             None => MailTransport::Sendmail(self.sendmail()?),
         };
-        Ok(Arc::new(EmailRoute { addresses: MailAddresses { to, from }, transport }))
+        Ok(Arc::new(EmailRoute { addresses: MailAddresses { to, from }, transport, results: Mutex::default() }))
     }
 }
 
@@ -176,9 +177,60 @@ enum MailTransport {
     Sendmail(SendmailRoute),
 }
 
+/// Messages of which it is kept who has them, at most: as many as may wait.
+const PARTLY_MAX: usize = 64;
+
+/// What became of mails by recipient.
+#[derive(Default)]
+struct MailResults {
+    /// By the number of a message that some are to have later: who has it.
+    accepted: BTreeMap<u64, BTreeSet<String>>,
+    /// Who was refused for good at the last delivery.
+    refused: Option<Vec<(String, String)>>,
+}
+
 struct EmailRoute {
     addresses: MailAddresses,
     transport: MailTransport,
+    results: Mutex<MailResults>,
+}
+
+impl EmailRoute {
+    /// Sends a mail to those who do not have it yet.
+    fn send(
+        &self,
+        server: &SmtpServer,
+        mut mail: WrittenMail,
+        number: u64,
+        bound: &TimeBound,
+    ) -> Result<String, DeliveryError> {
+        let had = self.results().accepted.get(&number).cloned().unwrap_or_default();
+        mail.to.retain(|to| !had.contains(text_of(to)));
+        let MailResult { reply, accepted, deferred, refused, nobody } = server.send(&mail, bound)?;
+        let mut results = self.results();
+        let words = |(to, reply): &(String, String)| format!("{to}: {reply}");
+        results.refused = Some(refused.clone());
+        if !deferred.is_empty() && (!accepted.is_empty() || !had.is_empty()) {
+            results.accepted.entry(number).or_default().extend(accepted);
+            while results.accepted.len() > PARTLY_MAX {
+                results.accepted.pop_first();
+            }
+            let who = deferred.iter().map(words).collect::<Vec<_>>().join(", ");
+            return Err(DeliveryError::Deferred { peer: server.peer(), who });
+        }
+        // That the others are refused for good changes nothing for those who have it.
+        if let Some(error) = nobody.filter(|_| had.is_empty()) {
+            return Err(error);
+        }
+        results.accepted.remove(&number);
+        let refusals = refused.iter().map(|refusal| format!("not for {}", words(refusal)));
+        Ok(Some(reply).filter(|reply| !reply.is_empty()).into_iter().chain(refusals).collect::<Vec<_>>().join("; "))
+    }
+
+    /// A thread that panicked leaves nothing half done here.
+    fn results(&self) -> MutexGuard<'_, MailResults> {
+        self.results.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl AlertRoute for EmailRoute {
@@ -210,9 +262,13 @@ impl AlertRoute for EmailRoute {
         let written = mail::write(&self.addresses, message)
             .map_err(|error| DeliveryError::Unwritable { peer: self.peer(), why: error.to_string() })?;
         match &self.transport {
-            MailTransport::Smtp(server) => server.send(&written, bound),
+            MailTransport::Smtp(server) => self.send(server, written, message.row.number, bound),
             MailTransport::Sendmail(sendmail) => sendmail.send(&written, bound),
         }
+    }
+
+    fn refused(&self) -> Option<Vec<(String, String)>> {
+        self.results().refused.clone()
     }
 }
 

@@ -102,6 +102,14 @@ pub enum DeliveryError {
         /// What to do.
         advice: &'static str,
     },
+    /// Some recipients have it, others are to have it later.
+    #[error("{peer}: not yet for {who}: sent to them again")]
+    Deferred {
+        /// The server.
+        peer: String,
+        /// The recipients, each with the server's reply.
+        who: String,
+    },
     /// The other side redirects the request.
     #[error("{peer}: sends us to {target}: nothing follows it, lest secrets go astray: put the right address into url")]
     Redirected {

@@ -131,6 +131,11 @@ impl AlertChannels {
         self.routes.iter().find(|route| route.name == channel).map(|route| route.fingerprint)
     }
 
+    /// Whom a channel's other side refuses for good, by its last delivery. `None`: nothing is known of that.
+    pub fn refused(&self, channel: &str) -> Option<Vec<(String, String)>> {
+        self.routes.iter().find(|route| route.name == channel)?.route.refused()
+    }
+
     /// Sends a message by its channel. Blocks, for [`DELIVERY_MAX`] at most.
     ///
     /// # Errors

@@ -81,6 +81,7 @@ pub(crate) fn subject_words(subject: &IncidentSubject) -> (&'static str, &str) {
         IncidentSubject::Disk(key) => ("disk", &key.0),
         IncidentSubject::Array(uuid) => ("array", uuid),
         IncidentSubject::Channel(name) => ("channel", name),
+        IncidentSubject::Watch => ("watch", "history"),
     }
 }
 

@@ -23,6 +23,12 @@ pub(crate) trait AlertRoute: Send + Sync {
     /// Sends a message, and returns the reply in one line. Gives up when the time is over; a step that cannot (a name
     /// being looked up) is abandoned by the caller.
     fn deliver(&self, message: &OutgoingMessage, bound: &TimeBound) -> Result<String, DeliveryError>;
+
+    /// The recipients that were refused for good at the last delivery, each with the reply. `None`: it has no recipients of its own, or
+    /// nothing was delivered.
+    fn refused(&self) -> Option<Vec<(String, String)>> {
+        None
+    }
 }
 
 /// A channel that is open.

@@ -14,7 +14,12 @@ pub(crate) struct ScriptedServer {
 impl ScriptedServer {
     /// A server that runs `serve` with the connection, which returns what it received.
     pub(crate) fn new(serve: impl FnOnce(TcpStream) -> String + Send + 'static) -> ScriptedServer {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        ScriptedServer::at(0, serve)
+    }
+
+    /// The same, at this port; 0: any.
+    fn at(port: u16, serve: impl FnOnce(TcpStream) -> String + Send + 'static) -> ScriptedServer {
+        let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
         let port = listener.local_addr().unwrap().port();
         let thread = thread::spawn(move || serve(listener.accept().unwrap().0));
         ScriptedServer { port, thread }
@@ -32,20 +37,26 @@ impl ScriptedServer {
     }
 
     /// A mail server that answers each line in turn: `(beginning of the line, answer)`; the first answer is the greeting.
-    pub(crate) fn smtp(script: &'static [(&'static str, &'static str)]) -> ScriptedServer {
-        ScriptedServer::new(move |stream| {
+    pub(crate) fn smtp(script: &[(&'static str, &'static str)]) -> ScriptedServer {
+        ScriptedServer::smtp_at(0, script)
+    }
+
+    /// The same, at this port; 0: any.
+    pub(crate) fn smtp_at(port: u16, script: &[(&'static str, &'static str)]) -> ScriptedServer {
+        let script = script.to_vec();
+        ScriptedServer::at(port, move |stream| {
             let (mut reader, mut received) = (BufReader::new(stream), String::new());
             for (expected, answer) in script {
                 if !expected.is_empty() {
                     let line_start = received.len();
                     // A mail is read up to its final dot.
-                    while reader.read_line(&mut received).is_ok_and(|length| length > 0) && *expected == "." {
+                    while reader.read_line(&mut received).is_ok_and(|length| length > 0) && expected == "." {
                         if received.ends_with("\r\n.\r\n") {
                             break;
                         }
                     }
                     let line = received[line_start..].to_owned();
-                    if *expected != "." && !line.starts_with(expected) {
+                    if expected != "." && !line.starts_with(expected) {
                         return format!("{received}[expected {expected}]");
                     }
                 }

@@ -12,7 +12,7 @@ use super::smtp_wire::{SmtpWire, WireFault};
 use lettre::transport::smtp::authentication::{Credentials, Mechanism};
 use lettre::transport::smtp::commands::{Auth, Data, Ehlo, Mail, Quit, Rcpt, Starttls};
 use lettre::transport::smtp::extension::{ClientId, Extension, ServerInfo};
-use lettre::transport::smtp::response::Response;
+use lettre::transport::smtp::response::{Response, Severity};
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
 use std::net::Ipv4Addr;
@@ -43,6 +43,21 @@ pub(crate) struct SmtpServer {
     pub(crate) authority: Option<MailAuthority>,
 }
 
+/// What a server made of a mail, by recipient.
+#[derive(Debug, Default)]
+pub(crate) struct MailResult {
+    /// Its reply to the mail.
+    pub(crate) reply: String,
+    /// Who has it.
+    pub(crate) accepted: Vec<String>,
+    /// Who may have it later (4xx), and its reply.
+    pub(crate) deferred: Vec<(String, String)>,
+    /// Whom it refuses (5xx), and its reply.
+    pub(crate) refused: Vec<(String, String)>,
+    /// The first refusal, if nobody has it.
+    pub(crate) nobody: Option<DeliveryError>,
+}
+
 /// A private CA.
 pub(crate) struct MailAuthority {
     /// Its file.
@@ -61,33 +76,37 @@ impl SmtpServer {
         }
     }
 
-    /// Sends a mail. Returns the server's reply, and which recipients it refused.
-    pub(crate) fn send(&self, mail: &WrittenMail, bound: &TimeBound) -> Result<String, DeliveryError> {
+    /// Sends a mail to these recipients. Returns what the server made of each; at least one has it, or is refused for good.
+    pub(crate) fn send(&self, mail: &WrittenMail, bound: &TimeBound) -> Result<MailResult, DeliveryError> {
         let error_at = |step: SmtpStep| move |fault: WireFault| self.explain(step, fault, bound);
         let mut wire = self.connect(mail, bound)?;
         wire.command(&Mail::new(Some(mail.from.clone()), Vec::new())).map_err(error_at(SmtpStep::Sender))?;
-        let (mut replies, mut first_refusal) = (Vec::new(), None);
+        let (mut result, mut first_refusal) = (MailResult::default(), None);
         for to in &mail.to {
             match wire.command(&Rcpt::new(to.clone(), Vec::new())) {
-                Ok(_) => {}
+                Ok(_) => result.accepted.push(to.to_string()),
                 Err(WireFault::Answer(answer)) => {
-                    replies.push(format!("not for {to}: {}", self.words(&answer)));
+                    let is_for_good = answer.code().severity == Severity::PermanentNegativeCompletion;
+                    let group = if is_for_good { &mut result.refused } else { &mut result.deferred };
+                    group.push((to.to_string(), self.words(&answer)));
                     first_refusal.get_or_insert(WireFault::Answer(answer));
                 }
                 Err(fault) => return Err(self.explain(SmtpStep::Recipient, fault, bound)),
             }
         }
-        if replies.len() == mail.to.len()
+        if result.accepted.is_empty()
             && let Some(fault) = first_refusal
         {
-            return Err(self.explain(SmtpStep::Recipient, fault, bound));
+            let _ = wire.farewell(&Quit);
+            result.nobody = Some(self.explain(SmtpStep::Recipient, fault, bound));
+            return Ok(result);
         }
         wire.command(&Data).map_err(error_at(SmtpStep::Message))?;
         let answer = wire.mail(&mail.bytes).map_err(error_at(SmtpStep::Message))?;
-        replies.insert(0, self.words(&answer));
+        result.reply = self.words(&answer);
         // The mail is accepted: later replies change nothing, and are not awaited.
         let _ = wire.farewell(&Quit);
-        Ok(replies.join("; "))
+        Ok(result)
     }
 
     /// Connects, up to encryption and login.

@@ -232,6 +232,7 @@ fn incident_entry(incident: &IncidentRow) -> IncidentEntry {
             IncidentSubject::Disk(key) => key.0.clone(),
             IncidentSubject::Array(key) => key.clone(),
             IncidentSubject::Channel(name) => name.clone(),
+            IncidentSubject::Watch => "history".to_owned(),
         },
         kind: incident.key.kind.word().to_owned(),
         urgency: incident.condition.urgency.word().to_owned(),

@@ -3,6 +3,7 @@
 use super::counters::{self, CounterPoint};
 use super::error::HistoryError;
 use super::event::{self, HistoryEvent};
+use super::mark::HistoryMark;
 use super::passes::{self, FindingRecord, PassRecord};
 use super::temperatures::{self, TemperaturePoint};
 use super::{disks, follow, opening, stored, thin};
@@ -10,6 +11,8 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use scrubjay_core::units::{SectorRange, UnixSeconds};
 use scrubjay_watch::facts::{DiskKey, PassReport, SmartFacts};
 use scrubjay_watch::rows::{RowKey, WatchRow};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The watch's rows and the history of the disks, in one SQLite file. Each method that changes it is atomic, and
@@ -18,6 +21,10 @@ use std::path::{Path, PathBuf};
 pub struct HistoryDatabase {
     path: PathBuf,
     pub(super) connection: Connection,
+    /// Device and inode of the file.
+    file: Option<(u64, u64)>,
+    /// How far it had come when it was last written or opened.
+    last_mark: Option<HistoryMark>,
 }
 
 impl HistoryDatabase {
@@ -27,7 +34,10 @@ impl HistoryDatabase {
     /// When it cannot be made or opened, belongs to another program or a newer version, or is damaged: then it is left
     /// as it is.
     pub fn open(path: &Path) -> Result<HistoryDatabase, HistoryError> {
-        Ok(HistoryDatabase { path: path.to_owned(), connection: opening::writable(path)? })
+        let connection = opening::writable(path)?;
+        let last_mark = HistoryMark::of(&connection).map_err(|error| HistoryError::of(path, error))?;
+        let file = fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()));
+        Ok(HistoryDatabase { path: path.to_owned(), connection, file, last_mark: Some(last_mark) })
     }
 
     /// A data base in memory that is gone with the value: for a modelled machine.
@@ -37,7 +47,18 @@ impl HistoryDatabase {
     pub fn in_memory() -> Result<HistoryDatabase, HistoryError> {
         let path = PathBuf::from(":memory:");
         let connection = opening::in_memory().map_err(|error| HistoryError::of(&path, error))?;
-        Ok(HistoryDatabase { path, connection })
+        Ok(HistoryDatabase { path, connection, file: None, last_mark: None })
+    }
+
+    /// One of this path that takes nothing: while the file itself cannot be written.
+    pub(super) fn closed(path: &Path) -> Result<HistoryDatabase, HistoryError> {
+        let closed = || {
+            let connection = opening::in_memory()?;
+            connection.pragma_update(None, "query_only", true)?;
+            Ok(connection)
+        };
+        let connection = closed().map_err(|error| HistoryError::of(path, error))?;
+        Ok(HistoryDatabase { path: path.to_owned(), connection, file: None, last_mark: None })
     }
 
     /// Opens the file for reading, while a daemon may write it.
@@ -45,7 +66,30 @@ impl HistoryDatabase {
     /// # Errors
     /// Like [`HistoryDatabase::open`]; also when it is absent, or of an older version.
     pub fn open_read_only(path: &Path) -> Result<HistoryDatabase, HistoryError> {
-        Ok(HistoryDatabase { path: path.to_owned(), connection: opening::readable(path)? })
+        Ok(HistoryDatabase { path: path.to_owned(), connection: opening::readable(path)?, file: None, last_mark: None })
+    }
+
+    /// Its file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Device and inode of the file that was opened for writing.
+    pub(super) fn file(&self) -> Option<(u64, u64)> {
+        self.file
+    }
+
+    /// How far it had come when it was last written or opened.
+    pub fn last_mark(&self) -> Option<HistoryMark> {
+        self.last_mark
+    }
+
+    /// Which file it is, and how far it has come.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn mark(&self) -> Result<HistoryMark, HistoryError> {
+        self.read(HistoryMark::of)
     }
 
     /// The watch's rows, as they were kept.
@@ -211,8 +255,11 @@ impl HistoryDatabase {
         let changed =
             self.connection.transaction_with_behavior(TransactionBehavior::Immediate).and_then(|transaction| {
                 work(&transaction)?;
-                transaction.commit()
+                HistoryMark::count(&transaction)?;
+                let mark = HistoryMark::of(&transaction)?;
+                transaction.commit().map(|()| mark)
             });
+        let changed = changed.map(|mark| self.last_mark = Some(mark));
         changed.map_err(|error| HistoryError::of(&self.path, error))
     }
 }

@@ -12,11 +12,13 @@ mod disks;
 mod error;
 mod event;
 mod follow;
+mod mark;
 mod nested;
 mod opening;
 mod passes;
 mod schema;
 mod spelling;
+pub mod standing;
 mod stored;
 mod temperatures;
 mod thin;
@@ -26,6 +28,7 @@ pub use counters::CounterPoint;
 pub use database::HistoryDatabase;
 pub use error::HistoryError;
 pub use event::{HistoryEvent, HistoryEventKind};
+pub use mark::{HistoryMark, MarkPlaces};
 pub use passes::{FindingRecord, PassRecord};
 pub use temperatures::TemperaturePoint;
 
@@ -33,4 +36,4 @@ pub use temperatures::TemperaturePoint;
 pub const HISTORY_PATH: &str = "/var/lib/scrubjay/history.db";
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -6,6 +6,7 @@ use rusqlite::Result;
 use scrubjay_core::units::{SectorRange, UnixSeconds};
 use scrubjay_watch::facts::{ArrayMember, DiskKey, SubjectKey};
 use scrubjay_watch::incident::{IncidentKey, IncidentKind, IncidentSubject, MessageReason};
+use scrubjay_watch::loss::{HistoryLoss, LossKind};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 fn to_json(value: &impl Serialize) -> String {
@@ -66,6 +67,16 @@ pub fn amounts(amounts: &[(String, u64)]) -> String {
 
 /// Reads [`amounts`].
 pub fn amounts_of(text: &str) -> Result<Vec<(String, u64)>> {
+    from_json(text)
+}
+
+/// Pairs of texts as JSON.
+pub fn pairs(pairs: &[(String, String)]) -> String {
+    to_json(&pairs)
+}
+
+/// Reads [`pairs`].
+pub fn pairs_of(text: &str) -> Result<Vec<(String, String)>> {
     from_json(text)
 }
 
@@ -154,6 +165,7 @@ pub fn subject(subject: &IncidentSubject) -> (&'static str, &str) {
         IncidentSubject::Disk(key) => ("disk", &key.0),
         IncidentSubject::Array(key) => ("array", key),
         IncidentSubject::Channel(name) => ("channel", name),
+        IncidentSubject::Watch => ("watch", ""),
     }
 }
 
@@ -163,6 +175,7 @@ pub fn subject_of(sort: &str, key: String) -> Result<IncidentSubject> {
         "disk" => Ok(IncidentSubject::Disk(DiskKey(key))),
         "array" => Ok(IncidentSubject::Array(key)),
         "channel" => Ok(IncidentSubject::Channel(key)),
+        "watch" => Ok(IncidentSubject::Watch),
         _ => Err(not_understood(format!("an incident about a \"{sort}\""))),
     }
 }
@@ -184,6 +197,19 @@ pub fn about_of(text: &str) -> Result<Vec<IncidentKey>> {
         Ok(IncidentKey { subject: subject_of(&sort, key)?, kind })
     };
     triples.into_iter().map(key).collect()
+}
+
+/// A loss of the history as JSON: `[1800000000,"deleted",null,true]`.
+pub fn loss(loss: &HistoryLoss) -> String {
+    to_json(&(loss.at.0, loss.kind.word(), &loss.aside, loss.is_rebuilt))
+}
+
+/// Reads [`loss`].
+pub fn loss_of(text: &str) -> Result<HistoryLoss> {
+    let (at, word, aside, is_rebuilt): (u64, String, Option<String>, bool) = from_json(text)?;
+    let kind = LossKind::ALL.into_iter().find(|kind| kind.word() == word);
+    let kind = kind.ok_or_else(|| not_understood(format!("the loss \"{word}\"")))?;
+    Ok(HistoryLoss { at: UnixSeconds(at), kind, aside, is_rebuilt })
 }
 
 /// The reason for a message in a word, and the number of a reminder.

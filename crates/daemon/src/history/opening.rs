@@ -84,7 +84,7 @@ fn check_version(path: &Path, connection: &Connection) -> Result<i64, HistoryErr
 }
 
 /// Checks for damage when the daemon starts, not only when a row is needed.
-fn check_pages(path: &Path, connection: &Connection) -> Result<(), HistoryError> {
+pub fn check_pages(path: &Path, connection: &Connection) -> Result<(), HistoryError> {
     let result: String = connection
         .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
         .map_err(|error| HistoryError::of(path, error))?;

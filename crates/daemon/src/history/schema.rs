@@ -6,9 +6,15 @@ pub const APPLICATION_ID: i64 = 0x534a_6179;
 /// The steps: the first makes version 1 of an empty file.
 pub const STEPS: [&str; 3] = [VERSION_1, VERSION_2, VERSION_3];
 
-/// What pools of ZFS say of themselves.
+/// What pools of ZFS say of themselves; which file this is, and how often it was written: the same stands in a file beside it.
 const VERSION_3: &str = "
 ALTER TABLE array ADD COLUMN pool TEXT;
+ALTER TABLE host ADD COLUMN history_lost TEXT;
+ALTER TABLE channel ADD COLUMN refused TEXT NOT NULL DEFAULT '[]';
+CREATE TABLE instance (
+    one INTEGER PRIMARY KEY CHECK (one = 1), id INTEGER NOT NULL, generation INTEGER NOT NULL
+) STRICT;
+INSERT INTO instance VALUES (1, random(), 0);
 ";
 
 /// Heat, warnings and the sector of a self-test; the highest value of a counter that may fall; what came back, and what is a consequence.

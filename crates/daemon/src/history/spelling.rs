@@ -49,6 +49,8 @@ spelled!(IncidentKind {
     Disagreement = "disagreement",
     Unproven = "unproven",
     Undelivered = "undelivered",
+    Recipients = "recipients",
+    History = "history",
 });
 spelled!(CounterKind {
     Reallocated = "reallocated",

@@ -2,12 +2,14 @@
 
 use super::state::{Daemon, mark_of};
 use crate::channels::SenderFacts;
+use crate::history::HistoryError;
 use crate::sessions::{KeptPass, PassOrder};
 use scrubjay_core::units::{Nanos, UnixSeconds};
 use scrubjay_device::inventory;
 use scrubjay_watch::events::{WatchEvent, WatchOp};
 use scrubjay_watch::facts::{SessionNews, SessionSubject};
 use scrubjay_watch::incident::IncidentSubject;
+use scrubjay_watch::loss::LossKind;
 use scrubjay_watch::rows::MessageRow;
 use std::time::{Duration, Instant};
 
@@ -29,6 +31,10 @@ impl Daemon<'_> {
                         // restart.
                         self.set_trouble("history", Some(format!("{error}; tried again every {KEEP_AGAIN:?}")));
                         self.ops.push_front(WatchOp::Keep(rows, dropped));
+                        // Trying again does not mend it. (If nothing was rebuilt, it is tried again all the same.)
+                        if matches!(error, HistoryError::Damaged { .. }) {
+                            self.rebuild_history(LossKind::Damaged);
+                        }
                         self.retry_keep_at = Some(Instant::now() + KEEP_AGAIN);
                         return;
                     }
@@ -116,7 +122,7 @@ impl Daemon<'_> {
         let key = message.about.first();
         let disk = key.and_then(|key| match &key.subject {
             IncidentSubject::Disk(key) => self.survey.disks_meant(|disk| disk.facts.key == *key).into_iter().next(),
-            IncidentSubject::Array(_) | IncidentSubject::Channel(_) => None,
+            IncidentSubject::Array(_) | IncidentSubject::Channel(_) | IncidentSubject::Watch => None,
         });
         let incidents = self.watch.status(self.clock.now()).incidents;
         let opened = incidents.iter().find(|incident| Some(&incident.key) == key).map(|incident| incident.opened);

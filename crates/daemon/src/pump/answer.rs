@@ -12,6 +12,9 @@ use scrubjay_watch::hold::HoldBack;
 use scrubjay_watch::incident::IncidentSubject;
 use scrubjay_watch::status::{DiskStanding, ReadingStanding};
 
+/// How the watch's own history is called where it is accepted that it was lost.
+const HISTORY: &str = "history";
+
 impl Daemon<'_> {
     /// Answers a request.
     pub(super) fn answer(&mut self, pending: PendingAnswer) {
@@ -82,6 +85,7 @@ impl Daemon<'_> {
             .map(|disk| IncidentSubject::Disk(disk.key.clone()))
             .chain(arrays.map(|array| IncidentSubject::Array(array.key.clone())))
             .chain(channels.map(|channel| IncidentSubject::Channel(channel.name.clone())))
+            .chain((name == HISTORY).then_some(IncidentSubject::Watch))
             .collect()
     }
 
@@ -109,6 +113,7 @@ impl Daemon<'_> {
         let key = match self.subject(name) {
             Ok(IncidentSubject::Disk(key)) => SubjectKey::Disk(key),
             Ok(IncidentSubject::Array(key)) => SubjectKey::Array(key),
+            Ok(IncidentSubject::Watch) => return refused(&format!("{name} is no disk: name a disk or an array")),
             Ok(IncidentSubject::Channel(_)) => {
                 return refused(&format!("{name} is a channel: name a disk or an array"));
             }
@@ -171,6 +176,7 @@ impl Daemon<'_> {
             IncidentSubject::Channel(_) => {
                 return refused(&format!("{name} is a channel: take it out of the settings instead"));
             }
+            IncidentSubject::Watch => return refused("its loss is taken note of by: sudo scrubjay accept history"),
         };
         if is_present {
             return refused(&format!("{name} is still there: only what was taken out for good can be forgotten"));

@@ -17,7 +17,12 @@ impl Daemon<'_> {
         match news {
             DaemonNews::Smart { name, key, answer } => self.handle_drive(name, &key, &answer),
             DaemonNews::Session(message) => self.handle_session(message),
-            DaemonNews::Delivered { number, channel, outcome } => self.handle_delivery(number, channel, outcome),
+            DaemonNews::Delivered { number, channel, outcome, refused } => {
+                if let Some(refused) = refused {
+                    self.feed(WatchEvent::Recipients(channel.clone(), refused));
+                }
+                self.handle_delivery(number, channel, outcome)
+            }
             DaemonNews::Heartbeat(result) => self.set_trouble("heartbeat", result.err().map(|error| error.to_string())),
             DaemonNews::Request(pending) => self.answer(pending),
             DaemonNews::Signal(SIGHUP) => {

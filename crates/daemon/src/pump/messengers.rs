@@ -40,7 +40,8 @@ impl Messengers {
                 for (message, sender) in outgoing {
                     let outcome = channels.deliver(&message, &sender);
                     let (number, channel) = (message.number, message.channel);
-                    if news.send(DaemonNews::Delivered { number, channel, outcome }).is_err() {
+                    let refused = channels.refused(&channel);
+                    if news.send(DaemonNews::Delivered { number, channel, outcome, refused }).is_err() {
                         return;
                     }
                 }
@@ -50,7 +51,8 @@ impl Messengers {
         if let Err(mpsc::SendError((message, _))) = thread.send((message, sender)) {
             self.threads.remove(&name);
             let outcome = Err(crate::channels::DeliveryError::NoThread { why: "its thread ended".to_owned() });
-            let _ = self.news.send(DaemonNews::Delivered { number: message.number, channel: name, outcome });
+            let number = message.number;
+            let _ = self.news.send(DaemonNews::Delivered { number, channel: name, outcome, refused: None });
         }
     }
 

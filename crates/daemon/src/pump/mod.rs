@@ -18,6 +18,7 @@ mod options;
 mod picture;
 mod pools;
 mod run;
+mod safeguard;
 mod state;
 mod surveyor;
 

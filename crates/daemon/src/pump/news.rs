@@ -21,7 +21,13 @@ pub(super) enum DaemonNews {
     /// A session ended, or could not begin.
     Session(SessionMessage),
     /// A channel accepted a message, or did not.
-    Delivered { number: u64, channel: String, outcome: Result<DeliveryReceipt, DeliveryError> },
+    Delivered {
+        number: u64,
+        channel: String,
+        outcome: Result<DeliveryReceipt, DeliveryError>,
+        /// The recipients that were refused for good, and the reply to each; `None`: the channel has none of its own.
+        refused: Option<Vec<(String, String)>>,
+    },
     /// The heartbeat's URL answered, or did not.
     Heartbeat(Result<DeliveryReceipt, DeliveryError>),
     /// A verb sent a request.

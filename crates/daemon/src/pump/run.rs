@@ -13,7 +13,8 @@ use super::surveyor::Surveyor;
 use crate::config::WatchConfig;
 use crate::control::{ControlAccess, ControlServer, PendingAnswer, past};
 use crate::discovery::{HostSurvey, SeenDisk, SystemRoot, UeventSocket};
-use crate::history::HistoryDatabase;
+use crate::history::MarkPlaces;
+use crate::history::standing::{self, OpenedHistory};
 use crate::sessions::{SessionMessage, SessionPool};
 use crate::smartctl::run::Smartctl;
 use crate::time::WatchClock;
@@ -24,6 +25,7 @@ use scrubjay_jobs::zone::ZonedCalendar;
 use scrubjay_watch::events::{PersonCommand, WatchEvent, WatchOp};
 use scrubjay_watch::facts::{ArrayActivity, DiskKey, SessionSubject, SubjectKey};
 use scrubjay_watch::incident::IncidentSubject;
+use scrubjay_watch::loss::HistoryLoss;
 use scrubjay_watch::{Watch, counted};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
@@ -72,8 +74,10 @@ impl<'s> Daemon<'s> {
                 .map_err(|error| say(&format!("the group {STATUS_GROUP} cannot ask here: {error}")))
                 .ok()
         });
-        let history = HistoryDatabase::open(&options.folder.join("history.db"))?;
-        let rows = history.rows()?;
+        let marks_of_history =
+            MarkPlaces(vec![options.folder.join("history.mark"), options.socket.with_file_name("history.mark")]);
+        let OpenedHistory { history, rows, loss } =
+            standing::open(&options.folder.join("history.db"), &marks_of_history)?;
         let mut settings = config.settings(&host_name(), secret());
         settings.channels = channels.for_watch();
         settings.pace = clock.pace();
@@ -96,6 +100,8 @@ impl<'s> Daemon<'s> {
             settings,
             config,
             history,
+            history_marks: marks_of_history,
+            pages_due: Instant::now(),
             surveyor,
             survey: HostSurvey::default(),
             root: SystemRoot::default(),
@@ -119,15 +125,18 @@ impl<'s> Daemon<'s> {
         if let Ok(uevents) = UeventSocket::open() {
             news::on_uevents(uevents, news_sender);
         }
-        daemon.run_loop(&news);
+        daemon.run_loop(&news, loss);
         drop((control, page, status, locked));
         Ok(())
     }
 
-    fn run_loop(mut self, news: &Receiver<DaemonNews>) {
+    fn run_loop(mut self, news: &Receiver<DaemonNews>, loss: Option<HistoryLoss>) {
         let glance_every = self.clock.period(GLANCE_EVERY);
         let mut glanced = Instant::now();
         self.feed_clock_state(); // before all other events
+        if let Some(loss) = loss {
+            self.tell_loss(loss);
+        }
         while !self.is_ending {
             let wait = [
                 self.clock.until(self.watch.poll_timeout()).max(TURN_MIN),
@@ -223,6 +232,7 @@ impl<'s> Daemon<'s> {
     /// Reports the changes of a survey to the watch.
     pub(super) fn handle_survey(&mut self, mut seen: HostSurvey) {
         self.surveyed_at = Instant::now();
+        self.check_history();
         self.set_trouble("looking for disks", None);
         let never = &self.config.never;
         let is_watched = |disk: &SeenDisk| !never.iter().any(|name| is_called(disk, name));

@@ -7,7 +7,7 @@ use super::options::DaemonOptions;
 use super::surveyor::Surveyor;
 use crate::config::WatchConfig;
 use crate::discovery::{HostSurvey, SeenDisk, SystemRoot};
-use crate::history::{HistoryDatabase, HistoryError};
+use crate::history::{HistoryDatabase, HistoryError, MarkPlaces};
 use crate::sessions::SessionPool;
 use crate::time::WatchClock;
 use scrubjay_core::units::UnixSeconds;
@@ -40,6 +40,9 @@ pub struct Daemon<'s> {
     pub(super) settings: WatchSettings,
     pub(super) config: WatchConfig,
     pub(super) history: HistoryDatabase,
+    pub(super) history_marks: MarkPlaces,
+    /// When all pages of the history are read next, to see whether they are whole.
+    pub(super) pages_due: Instant,
     pub(super) surveyor: Surveyor,
     pub(super) survey: HostSurvey,
     pub(super) root: SystemRoot,

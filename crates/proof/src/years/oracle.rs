@@ -252,6 +252,8 @@ impl YearOracle {
                     _ => false,
                 }
             }
+            // No history is lost in this model.
+            IncidentSubject::Watch => false,
             IncidentSubject::Channel(channel) => {
                 let Some(channel) = self.mail.channels.get(channel) else { return false };
                 let is_just_on = self.power.on_since.is_some_and(|on| at - on < 6 * HOUR);

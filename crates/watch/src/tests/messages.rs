@@ -4,9 +4,11 @@ use super::rig::*;
 use crate::calendar::{DAY, HOUR, MINUTE};
 use crate::events::{PersonCommand, WatchEvent};
 use crate::facts::*;
-use crate::incident::{IncidentKind, MessageReason};
+use crate::incident::{IncidentKind, IncidentSubject, MessageReason};
+use crate::loss::{HistoryLoss, LossKind};
 use crate::rows::{MessageRow, RowKey, WatchRow};
 use crate::settings::WatchSettings;
+use scrubjay_core::units::UnixSeconds;
 
 fn with_channels(names: &[&str]) -> WatchEvent {
     let channels = names.iter().map(|name| channel(name)).collect();
@@ -198,4 +200,61 @@ fn a_code_cannot_be_guessed_because_ten_wrong_ones_void_it() {
     let third = code(&rig, 1).expect("a new one has its own ten");
     confirm(&mut rig, &third);
     assert!(proven(&rig, 1));
+}
+
+#[test]
+fn a_lost_history_is_told_until_a_person_has_taken_note_and_then_is_over_without_a_word() {
+    let mut rig = Rig::with_disks(1);
+    let loss = HistoryLoss {
+        at: UnixSeconds(0),
+        kind: LossKind::Damaged,
+        aside: Some("/x/history.db.aside-1".into()),
+        is_rebuilt: false,
+    };
+    rig.feed(WatchEvent::HistoryLost(loss));
+    rig.wait(HOUR);
+    assert_eq!(
+        rig.subjects_of(0, IncidentKind::History),
+        ["[nas1] NOTICE the watch's own history: its file was damaged"]
+    );
+    let body = &rig.sent.last().unwrap().body;
+    assert!(
+        body.contains("Aside     /x/history.db.aside-1") && body.contains("sudo scrubjay accept history"),
+        "{body}"
+    );
+    rig.restart(settings());
+    rig.wait(3 * DAY);
+    let before = rig.sent.len();
+    assert!(rig.subjects_of(0, IncidentKind::History).len() > 1, "there are reminders");
+    rig.feed(WatchEvent::Command(PersonCommand::Accept(IncidentSubject::Watch)));
+    rig.wait(60 * DAY);
+    assert_eq!(rig.subjects_of(before, IncidentKind::History), [""; 0]);
+    assert!(rig.watch.status(rig.now).incidents.iter().all(|row| row.key.kind != IncidentKind::History));
+}
+
+#[test]
+fn a_recipient_who_is_refused_for_good_is_told_by_all_channels_and_stands_in_the_light_until_all_are_reached() {
+    let mut rig = Rig::with_disks(1);
+    let refused = vec![("you@example.org".to_owned(), "550 no such user".to_owned())];
+    rig.feed(WatchEvent::Recipients("email".into(), refused));
+    rig.wait(HOUR);
+    let told = rig.subjects_of(0, IncidentKind::Recipients);
+    assert_eq!(told[0], "[nas1] NOTICE alerts by email do not reach you@example.org: 550 no such user");
+    assert_eq!(
+        told.len(),
+        rig.watch.status(rig.now).channels.len(),
+        "by itself to the others, and by the other channels"
+    );
+    let alerts = rig.watch.status(rig.now).lights[3].clone();
+    assert!(alerts.words.contains("not for you@example.org"), "{}", alerts.words);
+    rig.restart(settings());
+    assert!(rig.watch.status(rig.now).lights[3].words.contains("not for you@example.org"), "also after a restart");
+    let before = rig.sent.len();
+    rig.feed(WatchEvent::Recipients("email".into(), Vec::new()));
+    rig.wait(HOUR);
+    assert!(
+        rig.subjects_of(before, IncidentKind::Recipients)[0].contains("over")
+            || !rig.subjects_of(before, IncidentKind::Recipients).is_empty()
+    );
+    assert!(!rig.watch.status(rig.now).lights[3].words.contains("not for"));
 }

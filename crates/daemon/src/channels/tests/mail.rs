@@ -88,6 +88,64 @@ fn one_refused_recipient_does_not_keep_the_mail_from_the_others() {
     assert!(server.received().contains("RCPT TO:<me@example.org>"));
 }
 
+/// Channels of one mail server, to two recipients: `you` and `me`.
+fn to_two(port: u16) -> AlertChannels {
+    let to = "to = [\"you@example.org\", \"me@example.org\"]";
+    channels(&format!("[email]\n{to}\nserver = \"127.0.0.1:{port}\"\ntls = \"none\""))
+}
+
+/// A dialogue in which `you` is answered so, and `me` is accepted.
+fn answered(you: &'static str) -> [(&'static str, &'static str); 8] {
+    let you = ("RCPT TO:<you@example.org>", you);
+    [TO_DATA[0], TO_DATA[1], TO_DATA[2], you, TO_DATA[3], TO_DATA[4], (".", "250 queued"), ("QUIT", "221 bye")]
+}
+
+#[test]
+fn who_is_put_off_gets_it_later_and_those_who_have_it_get_it_once() {
+    let server = ScriptedServer::smtp(&answered("451 4.7.1 greylisted"));
+    let (port, channels) = (server.port, to_two(server.port));
+    let error = channels.deliver(&message("email"), &sender()).unwrap_err().to_string();
+    let expected = "not yet for you@example.org: 451 4.7.1 greylisted: sent to them again";
+    assert_eq!(error, format!("127.0.0.1:{port}: {expected}"));
+    server.received();
+    assert_eq!(channels.refused("email"), Some(vec![]), "nobody is refused for good");
+    // The same message again, at the same server.
+    let you = ("RCPT TO:<you@example.org>", "250 ok");
+    let script = [TO_DATA[0], TO_DATA[1], TO_DATA[2], you, TO_DATA[4], (".", "250 queued"), ("QUIT", "221 bye")];
+    let server = ScriptedServer::smtp_at(port, &script);
+    assert_eq!(channels.deliver(&message("email"), &sender()).unwrap().reply, "250 queued");
+    assert!(!server.received().contains("RCPT TO:<me@example.org>"), "who has it is not asked again");
+}
+
+#[test]
+fn who_is_refused_for_good_is_named_until_a_mail_reaches_all() {
+    let server = ScriptedServer::smtp(&answered("550 5.1.1 no such user"));
+    let (port, channels) = (server.port, to_two(server.port));
+    assert_eq!(channels.refused("email"), None, "nothing was delivered yet");
+    let receipt = channels.deliver(&message("email"), &sender()).unwrap();
+    assert_eq!(receipt.reply, "250 queued; not for you@example.org: 550 5.1.1 no such user");
+    server.received();
+    let refused = vec![("you@example.org".to_owned(), "550 5.1.1 no such user".to_owned())];
+    assert_eq!(channels.refused("email"), Some(refused));
+    let server = ScriptedServer::smtp_at(port, &answered("250 ok"));
+    channels.deliver(&message("email"), &sender()).unwrap();
+    server.received();
+    assert_eq!(channels.refused("email"), Some(vec![]));
+}
+
+#[test]
+fn who_was_put_off_and_is_then_refused_for_good_does_not_keep_the_message() {
+    let server = ScriptedServer::smtp(&answered("451 later"));
+    let (port, channels) = (server.port, to_two(server.port));
+    assert!(channels.deliver(&message("email"), &sender()).is_err());
+    server.received();
+    let you = ("RCPT TO:<you@example.org>", "550 never");
+    let server = ScriptedServer::smtp_at(port, &[TO_DATA[0], TO_DATA[1], TO_DATA[2], you, ("QUIT", "221 bye")]);
+    assert_eq!(channels.deliver(&message("email"), &sender()).unwrap().reply, "not for you@example.org: 550 never");
+    server.received();
+    assert_eq!(channels.refused("email").unwrap().len(), 1);
+}
+
 #[test]
 fn each_refusal_names_the_step_that_was_refused() {
     let error_for = |script| error_of(ScriptedServer::smtp(script), "");

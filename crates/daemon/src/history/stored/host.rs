@@ -8,7 +8,7 @@ use scrubjay_watch::forecast::ForecastErrors;
 use scrubjay_watch::rows::{HostRow, WatchRow};
 
 pub fn keep_host(database: &Connection, row: &HostRow) -> Result<()> {
-    let HostRow { latest, next_message, paused_until, paused_for, reported_month, checked, errors } = row;
+    let HostRow { latest, next_message, paused_until, paused_for, reported_month, checked, errors, history_lost } = row;
     let ForecastErrors { ratios } = errors;
     put(
         database,
@@ -22,6 +22,7 @@ pub fn keep_host(database: &Connection, row: &HostRow) -> Result<()> {
             ("reported_month", reported_month),
             ("checked", &second(*checked)),
             ("ratios", &nested::shares(ratios)),
+            ("history_lost", &history_lost.as_ref().map(nested::loss)),
         ],
     )
 }
@@ -37,12 +38,17 @@ pub fn load_host(database: &Connection) -> Result<Vec<WatchRow>> {
             reported_month: row.get("reported_month")?,
             checked: date(row, "checked")?,
             errors: ForecastErrors { ratios: nested::shares_of(&ratios)?.into() },
+            history_lost: row
+                .get::<_, Option<String>>("history_lost")?
+                .map(|text| nested::loss_of(&text))
+                .transpose()?,
         }))
     })
 }
 
 pub fn keep_channel(database: &Connection, row: &ChannelRow) -> Result<()> {
-    let ChannelRow { name, fingerprint, known_since, code, proven, failing_since, delivered, is_caught_up } = row;
+    let ChannelRow { name, fingerprint, known_since, code, proven, failing_since, delivered, is_caught_up, refused } =
+        row;
     put(
         database,
         "channel",
@@ -51,6 +57,7 @@ pub fn keep_channel(database: &Connection, row: &ChannelRow) -> Result<()> {
             ("fingerprint", &signed(*fingerprint)),
             ("known_since", &second(*known_since)),
             ("is_caught_up", is_caught_up),
+            ("refused", &nested::pairs(refused)),
             ("code", code),
             ("proven", &second_or_none(*proven)),
             ("failing_since", &second_or_none(*failing_since)),
@@ -66,6 +73,7 @@ pub fn load_channels(database: &Connection) -> Result<Vec<WatchRow>> {
             fingerprint: unsigned(row, "fingerprint")?,
             known_since: date(row, "known_since")?,
             is_caught_up: row.get("is_caught_up")?,
+            refused: nested::pairs_of(&row.get::<_, String>("refused")?)?,
             code: row.get("code")?,
             proven: date_or_none(row, "proven")?,
             failing_since: date_or_none(row, "failing_since")?,

@@ -6,4 +6,4 @@ mod machine;
 mod measures;
 mod opens;
 mod round_trip;
-mod samples;
+pub(crate) mod samples;

@@ -14,6 +14,7 @@ use scrubjay_watch::health::DriveReport;
 use scrubjay_watch::incident::{
     Condition, IncidentKey, IncidentKind, IncidentRow, IncidentSubject, MessageId, MessageReason, PastIncident, Urgency,
 };
+use scrubjay_watch::loss::{HistoryLoss, LossKind};
 use scrubjay_watch::passes::{ArrayFlaws, PassHistory};
 use scrubjay_watch::pool::{LastScrub, MemberGroup, PoolLosses, ZpoolFacts};
 use scrubjay_watch::rows::{DiskRow, HostRow, MessageRow, ReadingRow, SessionRefusal, WatchRow};
@@ -211,6 +212,12 @@ impl Draw {
             reported_month: self.number().cast_signed(),
             checked: self.date(),
             errors: ForecastErrors { ratios: self.some(96, Draw::float).into() },
+            history_lost: self.maybe(|draw| HistoryLoss {
+                at: draw.date(),
+                kind: draw.one_of(&LossKind::ALL),
+                aside: draw.maybe(Draw::text),
+                is_rebuilt: draw.flag(),
+            }),
         }
     }
 
@@ -363,6 +370,8 @@ impl Draw {
             IncidentKind::Stuck,
             IncidentKind::Unproven,
             IncidentKind::Undelivered,
+            IncidentKind::Recipients,
+            IncidentKind::History,
         ];
         let name = self.text();
         let subject = match self.small(3) {
@@ -451,6 +460,7 @@ impl Draw {
             fingerprint: self.number(),
             known_since: self.date(),
             is_caught_up: self.flag(),
+            refused: self.some(3, |draw| (draw.text(), draw.text())),
             code: self.maybe(Draw::text),
             proven: self.maybe(Draw::date),
             failing_since: self.maybe(Draw::date),
