@@ -49,6 +49,11 @@ impl WatchClock {
         if self.test.is_some() { Some(true) } else { clock::is_synchronised() }
     }
 
+    /// For how many seconds this machine was suspended since it started, by the watch's calendar.
+    pub fn suspended(&self) -> u64 {
+        clock::suspended().0 / 1_000_000_000 * self.pace()
+    }
+
     /// The present time of the watch.
     pub fn now(&self) -> UnixSeconds {
         let Some(TestCalendar { speed, from }) = self.test else { return clock::today() };

@@ -25,6 +25,18 @@ pub fn is_synchronised() -> Option<bool> {
     (state >= 0).then_some(state != libc::TIME_ERROR)
 }
 
+/// For how long this machine was suspended since it started: what passed on `CLOCK_BOOTTIME` and not on `CLOCK_MONOTONIC`.
+pub fn suspended() -> Nanos {
+    use rustix::time::{ClockId, clock_gettime};
+    let nanos = |id| {
+        let time = clock_gettime(id);
+        time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    };
+    // In this order it is no less than it was.
+    let monotonic = nanos(ClockId::Monotonic);
+    Nanos(nanos(ClockId::Boottime).saturating_sub(monotonic))
+}
+
 /// The date in whole seconds since 1970.
 pub fn today() -> UnixSeconds {
     UnixSeconds(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()))

@@ -24,6 +24,8 @@ const EVENTS_MAX: usize = 100_000;
 pub(crate) struct ClockTrust {
     /// Is it synchronised, if that was reported?
     synchronised: Option<bool>,
+    /// For how many seconds it was suspended since a time was last trusted: so much the clock may be ahead.
+    suspended: u64,
     /// Has this machine seen a time that it trusts?
     has_trusted: bool,
     /// While it is not trusted: since when, by its own time, and the last time that it showed.
@@ -38,16 +40,23 @@ impl ClockTrust {
         self.synchronised = Some(is_synchronised);
     }
 
+    /// Records that the machine was suspended for so many seconds, by the kernel's count.
+    pub fn add_suspended(&mut self, seconds: u64) {
+        self.suspended = self.suspended.saturating_add(seconds);
+    }
+
     /// May `now` be trusted? `latest` is the latest time of all events; 0: there was none.
     pub fn trusts(&mut self, now: UnixSeconds, latest: UnixSeconds) -> bool {
         let reference = if latest.0 == 0 { EARLIEST } else { latest };
         // The clock may be this far ahead after a start, but not between two events, and not at a start if it is known
         // not to be synchronised.
-        let is_far_ahead = latest.0 > 0 && now.0 > latest.0.saturating_add(DEVIATION_MAX);
+        // Over a suspend it is ahead by as much as that took.
+        let explained = latest.0.saturating_add(DEVIATION_MAX).saturating_add(self.suspended);
+        let is_far_ahead = latest.0 > 0 && now.0 > explained;
         let is_ahead = is_far_ahead && (self.has_trusted || self.synchronised == Some(false));
         let is_behind = now.0.saturating_add(DEVIATION_MAX) < reference.0;
         if !is_ahead && !is_behind || self.synchronised == Some(true) {
-            (self.doubted, self.has_trusted) = (None, true);
+            (self.doubted, self.has_trusted, self.suspended) = (None, true, 0);
             return true;
         }
         let since = match self.doubted {
@@ -60,7 +69,7 @@ impl ClockTrust {
         let trust_after = if self.synchronised == Some(false) { TRUST_AFTER_UNSYNCHRONISED } else { TRUST_AFTER };
         let is_trusted = elapsed(now, since) >= trust_after;
         if is_trusted {
-            (self.doubted, self.has_trusted) = (None, true);
+            (self.doubted, self.has_trusted, self.suspended) = (None, true, 0);
         }
         is_trusted
     }
@@ -132,6 +141,20 @@ mod tests {
         let mut unsynchronised = ClockTrust::default();
         unsynchronised.set_synchronised(false);
         assert!(!unsynchronised.trusts(later(40 * DAY), NOW), "of this one it is known that it has no source");
+    }
+
+    #[test]
+    fn a_suspend_explains_as_much_as_it_took_and_no_more() {
+        let mut clock = ClockTrust::default();
+        clock.set_synchronised(false);
+        assert!(clock.trusts(NOW, NOW));
+        clock.add_suspended(3 * DAY);
+        assert!(clock.trusts(later(3 * DAY + HOUR), NOW));
+        assert!(!clock.trusts(later(7 * DAY), later(3 * DAY + HOUR)), "what was explained is used up");
+        let mut clock = ClockTrust::default();
+        assert!(clock.trusts(NOW, NOW));
+        clock.add_suspended(3 * DAY);
+        assert!(!clock.trusts(later(40 * DAY), NOW), "a wrong clock beside a suspend");
     }
 
     #[test]

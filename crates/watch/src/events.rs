@@ -72,6 +72,8 @@ pub enum WatchEvent {
     /// showed before is trusted only when it has stayed so for hours; so the pump sends this event first after a start,
     /// and when it changes.
     ClockSynchronised(bool),
+    /// The machine was suspended for so many seconds, and goes on: the pump sends this event before all others that come after.
+    Suspended(u64),
     /// Time has passed, and all events so far were sent.
     Tick,
 }

@@ -135,6 +135,9 @@ impl Watch {
         if let WatchEvent::ClockSynchronised(is_synchronised) = event {
             self.clock.set_synchronised(is_synchronised);
         }
+        if let WatchEvent::Suspended(seconds) = event {
+            self.clock.add_suspended(seconds);
+        }
         if !self.clock.trusts(now, self.host.latest) {
             self.clock.keep_event(event);
             self.wake = self.clock.next_check().unwrap_or(now);
@@ -191,7 +194,7 @@ impl Watch {
             }
             WatchEvent::MessageSent(number) => self.message_sent(now, number),
             WatchEvent::MessageFailed(number) => self.message_failed(now, number),
-            WatchEvent::ClockSynchronised(_) => {}
+            WatchEvent::ClockSynchronised(_) | WatchEvent::Suspended(_) => {}
             WatchEvent::Tick => self.turn(now),
         }
         self.flush();

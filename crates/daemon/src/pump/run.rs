@@ -40,6 +40,8 @@ const GLANCE_EVERY: Duration = Duration::from_secs(20);
 const TURN_MIN: Duration = Duration::from_millis(10);
 /// The age at which a survey is out of date.
 const SURVEY_AGE_MAX: Duration = Duration::from_secs(600);
+/// Seconds of a suspend that are worth a report: the clock may deviate by days without one.
+const SUSPEND_MIN: u64 = 10;
 /// How long the daemon waits at its end for sessions to save their progress.
 const END_MAX: Duration = Duration::from_secs(20);
 
@@ -109,6 +111,7 @@ impl<'s> Daemon<'s> {
             surveyed_at: Instant::now(),
             is_told_blind: false,
             excluded: Vec::new(),
+            suspended: clock.suspended(),
             is_synchronised: None,
             hours: IdleHours::default(),
             marks,
@@ -143,7 +146,9 @@ impl<'s> Daemon<'s> {
                 glance_every.saturating_sub(glanced.elapsed()),
                 self.retry_keep_at.map_or(Duration::MAX, |at| at.saturating_duration_since(Instant::now())),
             ];
-            match news.recv_timeout(wait.into_iter().min().unwrap_or_default()) {
+            let received = news.recv_timeout(wait.into_iter().min().unwrap_or_default());
+            self.feed_suspend();
+            match received {
                 Ok(first) => std::iter::once(first).chain(news.try_iter()).for_each(|item| self.handle_news(item)),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break, // the daemon holds a sender itself
@@ -180,6 +185,17 @@ impl<'s> Daemon<'s> {
             let passed = self.surveyed_at.elapsed().as_secs().saturating_mul(self.clock.pace());
             let since = UnixSeconds(self.clock.now().0.saturating_sub(passed));
             self.feed(WatchEvent::Blind(is_blind.then_some(since)));
+        }
+    }
+
+    /// Reports to the watch that the machine was suspended: by that much the clock is ahead.
+    fn feed_suspend(&mut self) {
+        let suspended = self.clock.suspended();
+        let more = suspended.saturating_sub(self.suspended);
+        if more > SUSPEND_MIN {
+            self.suspended = suspended;
+            (self.say)(&format!("the machine was suspended for {} s", more / self.clock.pace()));
+            self.feed(WatchEvent::Suspended(more));
         }
     }
 

@@ -48,6 +48,8 @@ pub struct Daemon<'s> {
     pub(super) root: SystemRoot,
     /// Was the first survey made?
     pub(super) is_ready: bool,
+    /// For how many seconds the machine was suspended, as last reported.
+    pub(super) suspended: u64,
     /// What was last reported of the clock.
     pub(super) is_synchronised: Option<bool>,
     pub(super) sessions: SessionPool,
