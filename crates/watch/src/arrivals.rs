@@ -9,10 +9,7 @@ use scrubjay_core::units::UnixSeconds;
 
 impl Watch {
     pub(crate) fn disk_seen(&mut self, now: UnixSeconds, mut facts: DiskFacts) {
-        let twin = DiskKey(format!("{}@{}", facts.key, facts.name));
-        if self.disks.contains_key(&twin) {
-            facts.key = twin;
-        }
+        facts.key = self.key_among_twins(&facts);
         let present_name = self.disks.get(&facts.key).and_then(|disk| disk.live.name.as_ref());
         if present_name.is_none_or(|name| *name == facts.name) {
             self.record_disk(now, facts);
@@ -33,11 +30,47 @@ impl Watch {
         let names: Vec<String> =
             self.sightings.iter().filter(|(_, seen)| is_twin(seen)).map(|(name, _)| name.clone()).collect();
         for (mut facts, _) in names.iter().filter_map(|name| self.sightings.remove(name)).collect::<Vec<_>>() {
-            facts.key = DiskKey(format!("{}@{}", facts.key, facts.name));
+            facts.key = self.twin_key(&facts);
             self.record_disk(now, facts);
         }
         let next = self.sightings.values().map(|(_, since)| after(*since, MISSING_AFTER)).min();
         next.into_iter().for_each(|next| self.wake_at(next));
+    }
+
+    /// The key of a disk that gives the identity of another one: with its size, else with its place, else with its name.
+    fn twin_key(&self, facts: &DiskFacts) -> DiskKey {
+        let other = self.disks.get(&facts.key).map(|disk| &disk.row.facts);
+        match (&facts.place, other) {
+            (_, Some(other)) if other.sectors != facts.sectors => DiskKey(format!("{}@{}", facts.key, facts.sectors)),
+            (Some(place), _) => DiskKey(format!("{}@{place}", facts.key)),
+            (None, _) => DiskKey(format!("{}@{}", facts.key, facts.name)),
+        }
+    }
+
+    /// Which of several known disks that give one identity this one is, by its size, then by its place, then by its name. Names and
+    /// places change hands at a restart; sizes do not.
+    fn key_among_twins(&self, facts: &DiskFacts) -> DiskKey {
+        let start = format!("{}@", facts.key);
+        let twins: Vec<&DiskFacts> = self
+            .disks
+            .range(DiskKey(start.clone())..)
+            .map(|(key, disk)| (key, &disk.row.facts))
+            .take_while(|(key, _)| key.0.starts_with(&start))
+            .map(|(_, known)| known)
+            .collect();
+        if twins.is_empty() {
+            return facts.key.clone();
+        }
+        let first = self.disks.get(&facts.key).map(|disk| &disk.row.facts);
+        let alike: Vec<&DiskFacts> =
+            first.into_iter().chain(twins).filter(|known| known.sectors == facts.sectors).collect();
+        let by_place = alike.iter().find(|known| known.place.is_some() && known.place == facts.place);
+        let by_name = || alike.iter().find(|known| known.name == facts.name);
+        let known = match &alike[..] {
+            [only] => Some(only),
+            _ => by_place.or_else(by_name),
+        };
+        known.map_or_else(|| facts.key.clone(), |known| known.key.clone())
     }
 
     /// Records that a disk is where its facts say.

@@ -81,6 +81,8 @@ pub struct DiskFacts {
     pub media: MediaKind,
     /// Its size in sectors; 0 if not known.
     pub sectors: u64,
+    /// Where it is attached, as far as that is known: it tells disks apart that give one serial number and one size.
+    pub place: Option<String>,
 }
 
 /// How virtual disks are called by those who make them.

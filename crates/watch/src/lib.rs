@@ -22,7 +22,7 @@
 //! let mut watch = Watch::restore(now, WatchSettings::default(), Box::new(UtcCalendar), []);
 //! let disk = DiskFacts {
 //!     key: DiskKey::of(None, Some("ZL2ABCDE"), "ata1"), name: "sda".into(), model: "ST16000NM001G".into(),
-//!     serial: Some("ZL2ABCDE".into()), bay: None, controller: None, media: MediaKind::Spinning, sectors: 31_251_759_104,
+//!     serial: Some("ZL2ABCDE".into()), bay: None, controller: None, media: MediaKind::Spinning, sectors: 31_251_759_104, place: None,
 //! };
 //! watch.handle(now, WatchEvent::DiskSeen(disk));
 //! watch.handle(now, WatchEvent::Tick);

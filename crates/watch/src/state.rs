@@ -236,6 +236,11 @@ impl Watch {
         self.disks.get_mut(self.names.get(name)?)
     }
 
+    /// The identity of the disk that has this kernel name now: of disks that give one, each has its own.
+    pub fn disk_key(&self, name: &str) -> Option<&DiskKey> {
+        self.names.get(name)
+    }
+
     /// The row of a key; `None`: it no longer exists.
     fn row(&self, key: &RowKey) -> Option<WatchRow> {
         Some(match key {

@@ -54,6 +54,7 @@ mod tests {
             model: "model".into(),
             serial: None,
             bay: None,
+            place: None,
             controller: None,
             media: MediaKind::Spinning,
             sectors,

@@ -181,6 +181,7 @@ fn describe(
             controller: place.controller.clone().filter(|_| is_shared),
             media: if is_spinning { MediaKind::Spinning } else { MediaKind::Flash },
             sectors: *sectors,
+            place: Some(place.name.clone()),
         },
         device: Path::new("/dev").join(name),
         by_path: place.by_path.clone(),
@@ -210,7 +211,7 @@ fn warn_of_twins(found: &mut FoundDisks) {
         by_key.entry(&disk.facts.key).or_default().push(&disk.facts.name);
     }
     let twins = by_key.into_iter().filter(|(_, names)| names.len() > 1);
-    let words = "they are told apart by name only, so their histories mix when the names change";
+    let words = "they are told apart by size, else by where they are attached";
     let warnings: Vec<String> =
         twins.map(|(key, names)| format!("{} say that they are {key}: {words}", names.join(" and "))).collect();
     found.warnings.extend(warnings);

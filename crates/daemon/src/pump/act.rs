@@ -42,8 +42,8 @@ impl Daemon<'_> {
                     self.marks.extend(rows.iter().filter_map(mark_of));
                 }
                 WatchOp::ReadSmart(name) => {
-                    if let Some(disk) = self.disk(&name) {
-                        self.drives.enqueue(name, disk.facts.key.clone(), disk.device.clone());
+                    if let (Some(disk), Some(key)) = (self.disk(&name), self.key_of(&name)) {
+                        self.drives.enqueue(name, key.clone(), disk.device.clone());
                     }
                 }
                 WatchOp::BeginSession(subject, pass, begun, budget) => self.begin(subject, pass, begun, budget),

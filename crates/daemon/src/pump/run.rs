@@ -267,7 +267,12 @@ impl<'s> Daemon<'s> {
         }
         self.feed_clock_state();
         let events = crate::discovery::changes(&self.survey, &seen);
-        let name_and_key = |disk: &SeenDisk| (disk.facts.name.clone(), disk.facts.key.clone());
+        let key_of = |name: &str| self.key_of(name).cloned();
+        let name_and_key = |disk: &SeenDisk| {
+            let name = disk.facts.name.clone();
+            let key = key_of(&name).unwrap_or_else(|| disk.facts.key.clone());
+            (name, key)
+        };
         let keys: BTreeMap<String, DiskKey> = self.survey.disks.iter().map(name_and_key).collect();
         // An array's checker may be known later than the array.
         let checked = self.survey.arrays.iter().filter(|array| array.check_sectors.is_some());
@@ -296,7 +301,8 @@ impl<'s> Daemon<'s> {
             self.feed(event);
             self.act();
             let name = seen.map(|facts| {
-                let written = self.history.note_presence(self.clock.now(), &facts.key, true);
+                let key = self.key_of(&facts.name).cloned().unwrap_or_else(|| facts.key.clone());
+                let written = self.history.note_presence(self.clock.now(), &key, true);
                 self.report_history(written);
                 facts.name
             });

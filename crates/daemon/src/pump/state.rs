@@ -131,13 +131,14 @@ impl Daemon<'_> {
 
     /// Does another present disk give the same identity?
     pub(super) fn is_twin(&self, name: &str) -> bool {
-        let key = self.key_of(name);
+        let key = self.disk(name).map(|disk| &disk.facts.key);
         key.is_some() && self.survey.disks.iter().filter(|disk| Some(&disk.facts.key) == key).count() > 1
     }
 
-    /// The identity of the disk of this kernel name.
+    /// The identity of the disk of this kernel name: the watch's, which tells apart those that give one.
     pub(super) fn key_of(&self, name: &str) -> Option<&DiskKey> {
-        self.disk(name).map(|disk| &disk.facts.key)
+        let disk = self.disk(name)?;
+        Some(self.watch.disk_key(name).unwrap_or(&disk.facts.key))
     }
 }
 

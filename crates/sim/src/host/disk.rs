@@ -226,6 +226,7 @@ mod tests {
             model: "M".into(),
             serial: None,
             bay: None,
+            place: None,
             controller: None,
             media: MediaKind::Spinning,
             sectors: 1 << 31,

@@ -158,6 +158,7 @@ fn disk(rng: &mut Rng, place: usize, load: HostLoad, terabytes: f64) -> HostDisk
         controller: Some(format!("hba{}", place / 16)),
         media,
         sectors: (terabytes * 1e12 / 512.0) as u64 / 8 * 8,
+        place: None,
     };
     HostDisk::new(place, facts, load, speed * (0.9 + 0.2 * rng.uniform()), rng.bits())
 }

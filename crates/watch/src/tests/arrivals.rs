@@ -126,3 +126,73 @@ fn unchanged_facts_are_not_written_again() {
     }
     assert!(keeps < 20, "{keeps} transactions in a day at rest");
 }
+
+/// Two disks in one dock, which give the dock's serial number, after both were found; the first has bad sectors.
+fn twins(first: DiskFacts, second: DiskFacts) -> Rig {
+    let mut rig = Rig::new(settings());
+    rig.feed(WatchEvent::DiskSeen(first.clone()));
+    rig.wait(2 * DAY);
+    rig.finish(&first.name, &[SectorRange::at(8, 8)]);
+    rig.feed(WatchEvent::DiskSeen(second));
+    rig.wait(HOUR);
+    assert_eq!(rig.watch.status(rig.now).disks.len(), 2);
+    rig
+}
+
+/// By name: is the disk there the one with the bad sectors?
+fn bad_by_name(rig: &Rig) -> Vec<(String, bool)> {
+    let disks = rig.watch.status(rig.now).disks;
+    let mut found: Vec<(String, bool)> =
+        disks.iter().filter_map(|disk| Some((disk.name.clone()?, disk.health == HealthState::Replace))).collect();
+    found.sort();
+    found
+}
+
+fn swapped(rig: &mut Rig, first: DiskFacts, second: DiskFacts) -> Vec<(String, bool)> {
+    rig.restart(settings());
+    for facts in [first, second] {
+        rig.feed(WatchEvent::DiskSeen(facts));
+    }
+    rig.wait(HOUR);
+    bad_by_name(rig)
+}
+
+#[test]
+fn disks_with_one_serial_number_are_told_apart_by_size_whatever_their_names() {
+    let small = |name: &str| disk(name, "DOCK");
+    let large = |name: &str| DiskFacts { sectors: 4 * SECTORS, ..disk(name, "DOCK") };
+    let mut rig = twins(small("sda"), large("sdb"));
+    let order = |small_at: &str, large_at: &str| {
+        let mut both = vec![(small_at.to_owned(), true), (large_at.to_owned(), false)];
+        both.sort();
+        both
+    };
+    assert_eq!(bad_by_name(&rig), order("sda", "sdb"));
+    assert_eq!(swapped(&mut rig, large("sda"), small("sdb")), order("sdb", "sda"));
+    assert_eq!(swapped(&mut rig, large("sdd"), small("sdc")), order("sdc", "sdd"));
+    // While the watch runs, too.
+    rig.feed(WatchEvent::DiskSeen(large("sdc")));
+    rig.feed(WatchEvent::DiskSeen(small("sdd")));
+    rig.wait(HOUR);
+    assert_eq!(bad_by_name(&rig), order("sdd", "sdc"));
+    assert_eq!(rig.watch.status(rig.now).disks.len(), 2, "nobody is missing, and nobody is new");
+}
+
+#[test]
+fn disks_with_one_serial_number_and_one_size_are_told_apart_by_place() {
+    let at = |name: &str, place: &str| DiskFacts { place: Some(place.into()), ..disk(name, "DOCK") };
+    let mut rig = twins(at("sda", "0:0:0:0"), at("sdb", "0:0:0:1"));
+    let expected = [("sda".to_owned(), false), ("sdb".to_owned(), true)];
+    assert_eq!(swapped(&mut rig, at("sda", "0:0:0:1"), at("sdb", "0:0:0:0")), expected);
+}
+
+#[test]
+fn a_disk_that_grows_stays_the_one_it_was() {
+    let mut rig = Rig::with_disks(1);
+    rig.wait(2 * DAY);
+    rig.finish("sda", &[SectorRange::at(8, 8)]);
+    rig.feed(WatchEvent::DiskSeen(DiskFacts { sectors: 2 * SECTORS, ..disk("sda", "S0") }));
+    rig.wait(HOUR);
+    assert_eq!(bad_by_name(&rig), [("sda".to_owned(), true)]);
+    assert_eq!(rig.watch.status(rig.now).disks.len(), 1);
+}

@@ -62,6 +62,7 @@ pub fn disk(name: &str, serial: &str) -> DiskFacts {
         model: "ST1".into(),
         serial: None,
         bay: None,
+        place: None,
         controller: Some("hba0".into()),
         media: MediaKind::Spinning,
         sectors: SECTORS,

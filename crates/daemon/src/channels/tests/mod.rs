@@ -53,6 +53,7 @@ fn sender() -> SenderFacts {
         controller: None,
         media: MediaKind::Spinning,
         sectors: 31_251_759_104,
+        place: None,
     };
     SenderFacts { host: "nas1".to_owned(), disk: Some(disk), opened: Some(UnixSeconds(1_773_286_560)) }
 }

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 pub fn keep_disk(database: &Connection, row: &DiskRow) -> Result<()> {
     let DiskRow { facts, counters, word, smart_read, unknown_since, service_first, service_last } = row;
-    let DiskFacts { key, name, model, serial, bay, controller, media, sectors } = facts;
+    let DiskFacts { key, name, model, serial, bay, controller, media, sectors, place } = facts;
     let DriveReport {
         passed,
         nvme_warning,
@@ -37,6 +37,7 @@ pub fn keep_disk(database: &Connection, row: &DiskRow) -> Result<()> {
             ("controller", controller),
             ("media", &media.spelled()),
             ("sectors", &signed(*sectors)),
+            ("place", place),
             ("passed", passed),
             ("nvme_warning", nvme_warning),
             ("spare_low", spare_low),
@@ -129,5 +130,6 @@ fn facts(row: &Row) -> Result<DiskFacts> {
         controller: row.get("controller")?,
         media: kind(row, "media")?,
         sectors: unsigned(row, "sectors")?,
+        place: row.get("place")?,
     })
 }

@@ -45,6 +45,7 @@ pub fn disk(key: &str, name: &str) -> DiskRow {
         model: "ST16000NM001G".to_owned(),
         serial: None,
         bay: None,
+        place: None,
         controller: None,
         media: MediaKind::Spinning,
         sectors: 31_251_759_104,
@@ -247,6 +248,7 @@ impl Draw {
                 controller: self.maybe(Draw::text),
                 media: self.one_of(&[MediaKind::Spinning, MediaKind::Flash]),
                 sectors: self.number(),
+                place: self.maybe(Draw::text),
             },
             counters: self.some(7, Draw::counter).into_iter().collect(),
             word: DriveReport {
