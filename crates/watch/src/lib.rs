@@ -37,6 +37,7 @@ pub mod attributes;
 pub mod calendar;
 mod causes;
 pub mod channel;
+mod channel_conditions;
 mod clock;
 mod conditions;
 mod counter_kind;
