@@ -243,6 +243,12 @@ impl StormClient {
         !is_reported
     }
 
+    /// The stripes of which a read reported bytes as lost, and that were not written since.
+    pub fn lost_stripes(&self) -> impl Iterator<Item = u64> + '_ {
+        let chunks = self.habits.stripe_bytes / self.habits.chunk_bytes;
+        self.reported_lost.iter().map(move |chunk| chunk / chunks)
+    }
+
     /// Notes a crash: no request sent so far will be replied to.
     pub fn crash(&mut self) {
         self.pending.clear();

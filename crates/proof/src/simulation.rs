@@ -17,6 +17,7 @@ use scrubjay_core::index::{MemberIndex, RowIndex, StripeIndex, StripePosition};
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
 use scrubjay_core::volume::finding::{CorruptionKind, FindingPlace, Resolution, VolumeFinding};
+use scrubjay_core::volume::format::losses::LossRegister;
 use scrubjay_core::volume::format::superblock::{MemberState, Superblock};
 use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_core::volume::integrity::tag::{self, RowIdentity, RowStatus};
@@ -220,13 +221,25 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
                 self.client.keeps(start..start + geometry.stripe_bytes(), !written.get(StripeIndex(stripe)));
             }
         }
+        let (losses, is_open) = (self.subject.losses(), self.subject.health().is_open);
         let undecidable = self.disk_set.crash(self.now, survival);
+        if is_open {
+            self.check_losses(&losses);
+        }
         self.disk_set.undecidable.clear();
         self.client.crash();
         self.check_write_numbers();
         self.announced = S::announced(self.setting, &self.disk_set.disks);
         self.give_up(&undecidable);
         self.given_up = undecidable.into_iter().collect();
+    }
+
+    /// Checks that what a read called lost, and the volume still does, is recorded on the disks.
+    fn check_losses(&self, known: &LossRegister) {
+        let Some(recorded) = S::recorded_losses(&self.disk_set.disks) else { return };
+        for stripe in self.client.lost_stripes().map(StripeIndex).filter(|&stripe| known.contains(stripe)) {
+            assert!(recorded.contains(stripe), "stripe {stripe} was called lost, and no disk has a record of that");
+        }
     }
 
     /// Checks that no row left by a crash carries a write number that the next start could give to another write.
@@ -366,7 +379,18 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         assert_eq!(lost, read, "bytes that a verification called lost, and bytes that reads did: {:?}", self.lost);
         self.stop();
         self.open();
+        let recorded = self.subject.losses();
+        if !recorded.is_coarse() {
+            let lost: BTreeSet<u64> = self.lost.iter().map(|(stripe, _)| *stripe).collect();
+            let recorded: BTreeSet<u64> = recorded.runs().iter().cloned().flatten().collect();
+            assert!(!self.keeps_losses() || recorded == lost, "lost are {lost:?}, recorded over a stop {recorded:?}");
+        }
         self.read_all();
+    }
+
+    /// Does the array keep a record of what it has lost?
+    fn keeps_losses(&self) -> bool {
+        S::recorded_losses(&self.disk_set.disks).is_some()
     }
 
     /// Checks that after a verification the media hold what they should: all metadata outside of the rows, and the rows

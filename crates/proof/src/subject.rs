@@ -9,6 +9,7 @@ use scrubjay_core::volume::finding::VolumeFinding;
 use scrubjay_core::volume::format::assemble::{Assembly, assemble};
 use scrubjay_core::volume::format::geometry::{MetadataArea, TAIL_BYTES};
 use scrubjay_core::volume::format::intent::{self, IntentBit};
+use scrubjay_core::volume::format::losses::LossRegister;
 use scrubjay_core::volume::format::superblock::{MemberState, Superblock};
 use scrubjay_core::volume::format::uuid::Uuid;
 use scrubjay_core::volume::member::{ArrayMachine, MemberIndex};
@@ -50,6 +51,16 @@ pub trait StormSubject: ArrayMachine + Sized {
 
     /// Has it resynced what the last crash left of this stripe?
     fn is_resynced(&self, stripe: u64) -> bool;
+
+    /// The stripes that it knows to hold lost chunks.
+    fn losses(&self) -> LossRegister {
+        LossRegister::default()
+    }
+
+    /// Those of which the disks have a durable record; `None`: it keeps none.
+    fn recorded_losses(_disks: &[MemberDisk]) -> Option<LossRegister> {
+        None
+    }
 
     /// The next finding, if there is one.
     fn poll_finding(&mut self) -> Option<VolumeFinding>;
@@ -96,6 +107,15 @@ impl StormSubject for Volume {
             ..VolumeOptions::default()
         };
         Volume::start(assembly, options)
+    }
+
+    fn losses(&self) -> LossRegister {
+        self.superblock().losses
+    }
+
+    fn recorded_losses(disks: &[MemberDisk]) -> Option<LossRegister> {
+        let newest = disks.iter().filter_map(array::superblock).max_by_key(|superblock| superblock.generation);
+        newest.map(|superblock| superblock.losses)
     }
 
     fn knows_active(disks: &[MemberDisk], member: MemberIndex) -> bool {

@@ -12,8 +12,10 @@ const RECORDS_MAX: usize = 4096;
 pub(super) struct FindingLog {
     pub records: VecDeque<VolumeFinding>,
     pub records_dropped: u64,
-    /// Stripes to verify: a misdirected write named them as its true target.
+    /// Stripes to verify: a misdirected write named them as its true target; or they held lost chunks, and were written to.
     pub suspects: Vec<StripeIndex>,
+    /// Has the register of losses changed since the superblocks were last written?
+    pub are_losses_unwritten: bool,
 }
 
 impl FindingLog {

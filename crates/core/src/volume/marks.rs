@@ -26,6 +26,11 @@ pub(super) async fn repair_and_mark(handle: &VolumeHandle, stripe: StripeIndex) 
             LossEvidence::MayReturn(discard) => discard_rows(handle, stripe, discard).await,
         }
     }
+    // Before anybody learns of the loss, it is recorded that there is one. (Of a broken volume nothing is decided.)
+    if handle.with(|state| state.is_writable()) {
+        handle.with(|state| state.note_loss(stripe, !resolved.all_lost().is_empty()));
+        persist::commit_losses(handle).await;
+    }
     resolved
 }
 

@@ -113,6 +113,10 @@ pub struct VolumeStatus {
     pub regions_dirty: u64,
     /// Findings dropped because nothing fetched them in time (count).
     pub records_dropped: u64,
+    /// Stripes that hold lost chunks, as far as is known (count), also of earlier runs.
+    pub stripes_lost: u64,
+    /// Is that count a limit only?
+    pub is_lost_at_most: bool,
 }
 
 /// A running volume.
@@ -319,6 +323,8 @@ impl Volume {
             stripes: state.geometry.stripes,
             regions_dirty: state.maps.intents.dirty.count(),
             records_dropped: state.findings.records_dropped,
+            stripes_lost: state.membership.superblock.losses.count(),
+            is_lost_at_most: state.membership.superblock.losses.is_coarse(),
         })
     }
 
@@ -351,6 +357,20 @@ impl Volume {
                 handle.with(|state| state.scheduler.unfinished += 1);
                 self.handle.spawn(async move {
                     verify::stripe(&handle, stripe).await;
+                    handle.with(|state| {
+                        state.scheduler.unfinished -= 1;
+                        state.scheduler.wake(WaitList::Idle);
+                    });
+                });
+            }
+            let is_due = |state: &mut VolumeState| {
+                state.membership.is_serving() && std::mem::replace(&mut state.findings.are_losses_unwritten, false)
+            };
+            if self.handle.with(is_due) {
+                let handle = self.handle.clone();
+                handle.with(|state| state.scheduler.unfinished += 1);
+                self.handle.spawn(async move {
+                    persist::commit(&handle, |_| ()).await;
                     handle.with(|state| {
                         state.scheduler.unfinished -= 1;
                         state.scheduler.wake(WaitList::Idle);

@@ -77,6 +77,8 @@ pub enum SeededBug {
     CleanBeforeResync,
     /// A verification does not report chunks that were marked as lost earlier.
     PassOverMarks,
+    /// That a stripe holds lost chunks is not written down.
+    ForgetLosses,
     /// A returning member counts as lacking what was written while it was out, but not what was under way when it left.
     ForgetWhatWasUnderWay,
     /// A write number is used before it is durably reserved.
@@ -87,7 +89,7 @@ pub enum SeededBug {
 
 impl SeededBug {
     /// All seeded bugs.
-    pub const ALL: [SeededBug; 10] = [
+    pub const ALL: [SeededBug; 11] = [
         SeededBug::SkipOneListComparison,
         SeededBug::SetReadBitWithoutFlush,
         SeededBug::AckBeforeLastWrite,
@@ -95,6 +97,7 @@ impl SeededBug {
         SeededBug::ReadBeforeResync,
         SeededBug::CleanBeforeResync,
         SeededBug::PassOverMarks,
+        SeededBug::ForgetLosses,
         SeededBug::ForgetWhatWasUnderWay,
         SeededBug::UseUnreservedNumbers,
         SeededBug::BelieveSpoiltVersions,

@@ -70,6 +70,15 @@ pub(super) async fn commit(handle: &VolumeHandle, change: impl FnOnce(&mut Super
     wait_superblock_round(handle, wanted).await;
 }
 
+/// Makes the register of losses durable, if it has changed.
+pub(super) async fn commit_losses(handle: &VolumeHandle) {
+    let is_changed =
+        handle.with(|state| state.is_writable() && std::mem::replace(&mut state.findings.are_losses_unwritten, false));
+    if is_changed {
+        commit(handle, |_| ()).await;
+    }
+}
+
 /// Waits until this round of superblocks is over.
 async fn wait_superblock_round(handle: &VolumeHandle, wanted: u64) {
     rounds(handle, wanted, |state| &mut state.membership.superblock_rounds, WaitList::Superblock, superblock_round)

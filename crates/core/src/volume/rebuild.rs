@@ -449,6 +449,8 @@ async fn mark_unrebuildable(
     if !persist::failed(handle, done).is_empty() || handle.with(|state| !state.membership.is_current(disk)) {
         return RebuildEnd::Ended;
     }
+    handle.with(|state| state.note_loss(stripe, true));
+    persist::commit_losses(handle).await;
     handle.with(|state| state.membership.members[disk.member].rebuilt_out_of_order.insert(stripe));
     RebuildEnd::Done
 }

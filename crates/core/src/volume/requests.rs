@@ -195,6 +195,7 @@ async fn deallocate(handle: &VolumeHandle, offset: VolumeOffset, len: u64) {
             let is_held_back = state.maps.is_held_back(state.geometry.written_page_of(stripe));
             if !state.membership.is_broken && !is_held_back {
                 state.maps.written.set(stripe, false);
+                state.note_loss(stripe, false);
                 state.maps.written_changed.insert(state.geometry.written_page_of(stripe));
                 state.shape().data_positions().for_each(|position| {
                     let chunk = state.maps.chunk(stripe, position);

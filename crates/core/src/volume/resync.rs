@@ -156,6 +156,8 @@ async fn resync_stripe(handle: &VolumeHandle, stripe: StripeIndex) {
             handle.with(|state| state.maps.note_written(stripe));
         }
         resolved.recycle(handle);
+        handle.with(|state| state.note_loss(stripe, true));
+        persist::commit_losses(handle).await;
         report(handle, stripe, lost);
         report_damaged(handle, stripe, not_lost(damaged, lost), Vec::new()).await;
         return;
@@ -207,6 +209,8 @@ async fn resync_stripe(handle: &VolumeHandle, stripe: StripeIndex) {
         persist::fail_member(handle, disk, reason).await;
     }
     if !reconciliation.lost.is_empty() {
+        handle.with(|state| state.note_loss(stripe, true));
+        persist::commit_losses(handle).await;
         // A chunk once reported as lost stays lost, whatever crashes: the marks are durable before any reply.
         let done = handle.ops(members.into_iter().map(|member| (member, OpKind::Flush)).collect()).await;
         for (disk, reason) in persist::failed(handle, done) {

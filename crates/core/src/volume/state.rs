@@ -152,6 +152,21 @@ impl VolumeState {
         !self.maps.pending_resync.has(region) || self.is_planted(SeededBug::CleanBeforeResync)
     }
 
+    /// Notes whether a stripe holds lost chunks. The superblocks are written soon after, if that changes anything.
+    pub fn note_loss(&mut self, stripe: StripeIndex, is_lost: bool) {
+        let losses = &mut self.membership.superblock.losses;
+        let is_changed = if is_lost { losses.insert(stripe) } else { losses.remove(stripe) };
+        let is_forgotten = is_lost && self.is_planted(SeededBug::ForgetLosses);
+        self.findings.are_losses_unwritten |= is_changed && !is_forgotten;
+    }
+
+    /// Queues a verification of a stripe that holds lost chunks, after it was written to.
+    pub fn look_again(&mut self, stripe: StripeIndex) {
+        if self.membership.superblock.losses.contains(stripe) {
+            self.findings.suspects.push(stripe);
+        }
+    }
+
     /// Queues a verification of the stripe to which the row at this offset of a member belongs.
     pub fn suspect(&mut self, member: MemberIndex, offset: MemberOffset) {
         let row = self.geometry.row_at(offset).filter(|_| member.get() < self.membership.members.len());

@@ -22,6 +22,7 @@ pub(super) async fn stripe(handle: &VolumeHandle, stripe: StripeIndex) -> bool {
     if is_undecided {
         let lost = remains::lost(handle, stripe).await;
         report(handle, stripe, lost, CorruptionKind::HalfWritten);
+        handle.with(|state| state.note_loss(stripe, !lost.is_empty()));
         return lost.is_empty();
     }
     if !is_written {
@@ -32,6 +33,7 @@ pub(super) async fn stripe(handle: &VolumeHandle, stripe: StripeIndex) -> bool {
             let data = handle.with(|state| state.shape().data_set());
             report(handle, stripe, data, CorruptionKind::HalfWritten);
         }
+        handle.with(|state| state.note_loss(stripe, is_begun));
         return !is_begun;
     }
     let resolved: StripeContent = marks::repair_and_mark(handle, stripe).await;

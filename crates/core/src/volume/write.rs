@@ -70,6 +70,7 @@ async fn write(handle: &VolumeHandle, stripe: StripeIndex, batch: &[PendingWrite
     handle.with(|state| {
         let now = state.scheduler.now;
         state.maps.intents.end(region, now);
+        state.look_again(stripe);
         state.scheduler.wake(WaitList::Idle);
     });
     persist::clean_later(handle);

@@ -3,6 +3,7 @@
 use super::bits::Bits;
 use super::geometry::{AreaPages, Geometry, MetadataArea, WRITTEN_PAGE_BYTES};
 use super::intent::IntentBit;
+use super::losses::LossRegister;
 use super::superblock::{Features, MemberRecord, MemberState, STARTS_MAX, Superblock};
 use super::uuid::Uuid;
 use super::{intent, written};
@@ -24,6 +25,7 @@ pub fn superblock(geometry: Geometry, array: Uuid, name: &str, created: UnixSeco
         features: Features::default(),
         starts: [0; STARTS_MAX],
         map_sum: written::sum(&geometry, &Bits::zeros(geometry.stripes)),
+        losses: LossRegister::default(),
         member: MemberIndex(0),
         members: members.iter().map(|&uuid| record(uuid)).collect(),
     }

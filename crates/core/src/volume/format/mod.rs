@@ -18,6 +18,7 @@ pub mod blank;
 mod fields;
 pub mod geometry;
 pub mod intent;
+pub mod losses;
 pub(super) mod page;
 pub mod returns;
 pub mod superblock;

@@ -10,6 +10,7 @@ pub use record::{FailureReason, MemberRecord, MemberState};
 
 use super::fields::{FieldReader, FieldWriter};
 use super::geometry::{Geometry, HEAD_BYTES, SUPERBLOCK_BYTES, TAIL_BYTES};
+use super::losses::{self, LossRegister};
 use super::uuid::Uuid;
 use crate::buffer::Buffer;
 use crate::index::{MemberIndex, indexed};
@@ -38,8 +39,10 @@ const INCOMPATIBLE_AT: usize = 280;
 const WORD_BYTES: usize = 16;
 /// Offset of the table of members: one record of [`RECORD_BYTES`] each.
 const TABLE_AT: usize = 512;
-/// The table of the largest array fits.
-const _: () = assert!(TABLE_AT + DISKS_MAX * RECORD_BYTES <= SUPERBLOCK_BYTES);
+/// Offset of the register of losses, behind the table of the largest array.
+const LOSSES_AT: usize = TABLE_AT + DISKS_MAX * RECORD_BYTES;
+/// The register fits.
+const _: () = assert!(LOSSES_AT + losses::REGISTER_BYTES <= SUPERBLOCK_BYTES);
 
 /// What a member records of its array and of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,13 +71,16 @@ pub struct Superblock {
     /// The CRC-32C of all bits of the written map, page by page, after a stop in order; otherwise zero. (A start that must
     /// write pages of the map first keeps it until they are durable.)
     pub map_sum: u32,
+    /// Which stripes hold lost chunks.
+    pub losses: LossRegister,
     /// The index in `members` of the member that holds this superblock.
     pub member: MemberIndex,
     /// All members, by index.
     pub members: Vec<MemberRecord>,
 }
 
-/// What a program must know to use a volume: feature bits, none of which has a meaning yet.
+/// What a program must know to use a volume: feature bits. [`losses::FEATURE`] is the only one that has a meaning, and stands in
+/// `compatible` on the disk alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Features {
     /// A program that does not know one of these ignores it, and clears it at the next start for writing.
@@ -152,10 +158,12 @@ impl Superblock {
         to.text(&self.name, NAME_BYTES_MAX);
         encode_geometry(&self.geometry, &mut to);
         let Features { compatible, read_only, incompatible } = self.features;
+        let compatible = if self.losses.is_empty() { compatible } else { compatible | losses::FEATURE };
         [compatible, read_only, incompatible].into_iter().chain(self.starts).for_each(|number| to.u64(number));
         to.u32(self.map_sum);
         let mut to = FieldWriter::new(&mut block[TABLE_AT..]);
         self.members.iter().for_each(|member| member.encode(&mut to));
+        self.losses.encode(&mut FieldWriter::new(&mut block[LOSSES_AT..]));
         let sum = checksum(&block);
         block[SUM_AT..SUM_AT + 4].copy_from_slice(&sum.to_le_bytes());
         block
@@ -199,8 +207,15 @@ impl Superblock {
             features: Features { compatible: from.u64(), read_only: from.u64(), incompatible: from.u64() },
             starts: std::array::from_fn(|_| from.u64()),
             map_sum: from.u32(),
+            losses: LossRegister::default(),
             members: Vec::new(),
         };
+        if superblock.features.compatible & losses::FEATURE != 0 {
+            superblock.features.compatible &= !losses::FEATURE;
+            let stripes = superblock.geometry.stripes;
+            superblock.losses = LossRegister::decode(&mut FieldReader::new(&block[LOSSES_AT..]), stripes)
+                .map_err(SuperblockError::Nonsense)?;
+        }
         let mut from = FieldReader::new(&block[TABLE_AT..]);
         for _ in 0..superblock.geometry.layout.disks() {
             let member = MemberRecord::decode(&mut from).map_err(SuperblockError::Nonsense)?;
