@@ -238,8 +238,13 @@ pub(crate) fn device_hint(path: &Path) -> String {
 /// Advice on a refused permission, depending on the user and on the kind of file.
 pub(crate) fn permission_advice(path: &Path) -> &'static str {
     let is_device = fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_block_device());
+    let is_immutable = || {
+        let flags = fs::File::open(path).map(rustix::fs::ioctl_getflags);
+        flags.is_ok_and(|flags| flags.is_ok_and(|flags| flags.contains(rustix::fs::IFlags::IMMUTABLE)))
+    };
     match rustix::process::geteuid().as_raw() {
-        0 => "even to root: this container or sandbox withholds it",
+        _ if !is_device && is_immutable() => "it is immutable: chattr -i takes that off",
+        0 => "even to root: a container, a sandbox or a mount that is read-only withholds it",
         _ if !is_device => "run as its owner, or as root",
         _ => "run as root, or join the group that may read it (usually `disk`)",
     }

@@ -89,7 +89,9 @@ fn the_stop_report_matches_the_state_in_which_the_volume_is_left() {
     );
     let lost = stopped_after(&[1], false);
     assert!(
-        lost.problems.len() == 1 && lost.words().contains("member 1 is out of use (it does not answer)"),
+        lost.problems.is_empty()
+            && lost.left.len() == 1
+            && lost.words().contains("member 1 is out of use (it does not answer)"),
         "{lost:?}"
     );
     let asked = stopped_after(&[], true);

@@ -135,6 +135,9 @@ impl Watch {
                     .unjudged
                     .extend([IncidentKind::Lost, IncidentKind::Disagreement, IncidentKind::Unread].map(key_of));
             }
+            if let Some(condition) = array.volume_lost() {
+                conditions.found.insert(key_of(IncidentKind::Lost), condition);
+            }
             if let Some(subject) = WatchedSubject::of_array(array) {
                 let found = [
                     (IncidentKind::Lost, lost(array, subject.reading())),
@@ -510,6 +513,9 @@ pub(crate) fn array_line(array: &ArrayState) -> String {
 
 /// The condition of an array whose checker found data that cannot be rebuilt.
 fn lost(array: &ArrayState, reading: &ReadingState) -> Option<Condition> {
+    if array.facts.lost_stripes.is_some() {
+        return None; // its own register knows better: what was written since is not lost any more
+    }
     let sectors = reading.row.passes.unreadable_sectors();
     if sectors == 0 {
         return None;

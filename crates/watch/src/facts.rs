@@ -149,6 +149,8 @@ pub struct ArrayFacts {
     pub check_sectors: Option<u64>,
     /// What a pool of ZFS says of itself; `None`: it is no pool.
     pub pool: Option<ZpoolFacts>,
+    /// The stripes of a volume of Scrubjay that hold lost data (count), by its own register; `None`: it is no volume, or does not say.
+    pub lost_stripes: Option<u64>,
 }
 
 /// Whose array it is: what its check counts, and what its findings mean, depends on that.

@@ -69,6 +69,7 @@ pub mod status;
 mod subject;
 mod telling;
 mod turn;
+mod volume_condition;
 mod words;
 
 pub use letter::{LINES_MAX, SUBJECT_MAX};

@@ -97,6 +97,7 @@ mod tests {
             layout: Some((Layout::new(kind, shape, disks).unwrap(), CHUNK)),
             check_sectors: None,
             pool: None,
+            lost_stripes: None,
         }
     }
 

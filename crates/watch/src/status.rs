@@ -15,6 +15,7 @@ use crate::reading::SessionPhase;
 use crate::rows::MessageRow;
 use crate::state::{DiskState, Watch};
 use crate::subject::WatchedSubject;
+use crate::volume_condition::lost_words;
 use crate::words::{counted, typed};
 use scrubjay_core::units::{Nanos, UnixSeconds};
 
@@ -340,10 +341,13 @@ impl Watch {
             return light(LightColour::Red, format!("pool {name} is {state}"));
         }
         let has_lost = |(_, pool): &(&String, &ZpoolFacts)| matches!(pool.losses, PoolLosses::Lost { .. });
-        let lost: Vec<String> = pools()
-            .filter(has_lost)
-            .filter_map(|(name, pool)| Some(format!("{}: {}", name, pool.loss_words()?)))
-            .collect();
+        let of_pools =
+            pools().filter(has_lost).filter_map(|(name, pool)| Some(format!("{}: {}", name, pool.loss_words()?)));
+        let of_volumes = self.present_arrays().filter_map(|array| {
+            let stripes = array.lost_stripes.filter(|stripes| *stripes > 0)?;
+            Some(format!("{}: {}", array.name, lost_words(stripes)))
+        });
+        let lost: Vec<String> = of_pools.chain(of_volumes).collect();
         if !lost.is_empty() {
             return light(LightColour::Red, lost.join(", "));
         }

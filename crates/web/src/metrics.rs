@@ -230,8 +230,12 @@ fn arrays(text: &mut MetricsText, arrays: &[ArrayEntry], is_fresh: bool) {
         ),
         (
             "array_lost_blocks",
-            "Blocks of a pool of ZFS that are lost for good. Absent: it is no pool, or that is not known.",
-            |array| array.pool.as_ref()?.lost_blocks.map(|blocks| blocks as f64),
+            "Blocks of a pool of ZFS that are lost for good; of a volume, stripes that hold lost data. Absent: it is neither, or that is \
+             not known.",
+            |array| {
+                let lost = array.pool.as_ref().map_or(array.lost_stripes, |pool| pool.lost_blocks);
+                lost.map(|lost| lost as f64)
+            },
         ),
         (
             "array_member_errors",

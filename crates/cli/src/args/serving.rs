@@ -19,7 +19,8 @@ A block device, with what the machine has:
 Members may be named in any order. As many members as the volume has parities may be missing or unreadable
 (--degraded no refuses that); their data is reconstructed from the others. After a crash only the regions that were
 being written are resynced. Ctrl-C stops the volume in order, and the last line says how it was left. The exit code is 1
-if acknowledged data may be lost, a request failed, or a member failed meanwhile.
+if acknowledged writes may be lost or a write failed, and 3 if all of them are safe, but stripes hold lost data, a read
+failed, or a member failed meanwhile.
 
 With --ublk the volume is a block device of this machine. If the server is killed, the device stays, and whoever uses it
 waits; serve the volume with --ublk again, and all goes on without an error. When the volume is stopped the device goes,

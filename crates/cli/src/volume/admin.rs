@@ -8,7 +8,7 @@ use crate::exit::{Exit, Usage};
 use crate::say::{print_folded, print_line, print_prose};
 use anyhow::{Result, bail};
 use scrubjay_core::units::Bytes;
-use scrubjay_core::volume::finding::CorruptionKind;
+use scrubjay_core::volume::finding::{CorruptionKind, Resolution};
 use scrubjay_jobs::JobError;
 use scrubjay_jobs::control::wording::moment;
 use scrubjay_jobs::quantity::show_count;
@@ -42,7 +42,7 @@ pub fn status(args: &StatusArgs) -> Result<Exit> {
                 // A volume that is opening reports nothing else yet, so its members decide.
                 let is_opening = status.state == VolumeCondition::Opening
                     && status.members.iter().all(|member| member.state == MemberCondition::Active);
-                is_well &= (status.state == VolumeCondition::Open || is_opening) && status.lost == 0;
+                is_well &= (status.state == VolumeCondition::Open || is_opening) && status.is_whole();
                 match args.json {
                     true => writeln!(out, "{}", versioned(&status)?)?,
                     false => print(&status, columns::width(), &mut out)?,
@@ -115,7 +115,16 @@ fn print(status: &commands::Status, width: Option<usize>, out: &mut impl Write) 
         show_count(status.regions_dirty)
     );
     print_prose(out, "  ", &state, width)?;
-    if status.lost > 0 {
+    if let Some(words) = status.loss_words() {
+        print_prose(out, "  ", &format!("LOST: {words}"), width)?;
+        print_prose(
+            out,
+            "  ",
+            &format!("  {}: restore what lies there from a backup", runs_words(&status.lost_runs)),
+            width,
+        )?;
+    }
+    if status.lost > 0 && status.lost_stripes.is_none() {
         let lost = times(status.lost);
         let lost =
             format!("LOST, in part or whole, since it was started: {lost} (`scrubjay volume findings` says what)");
@@ -152,11 +161,30 @@ fn print_members(status: &commands::Status, width: Option<usize>, out: &mut impl
     Ok(())
 }
 
+/// Runs of stripes that are listed, at most.
+const RUNS_SHOWN: usize = 8;
+
+/// Runs of stripes in words: `stripe 7`, `stripes 7, 12 to 20 and 3 more runs`.
+fn runs_words(runs: &[(u64, u64)]) -> String {
+    let word = |(start, end): &(u64, u64)| match end - start {
+        1 => start.to_string(),
+        _ => format!("{start} to {}", end - 1),
+    };
+    let shown: Vec<String> = runs.iter().take(RUNS_SHOWN).map(word).collect();
+    let more = match runs.len() - shown.len() {
+        0 => String::new(),
+        1 => " and 1 more run".to_owned(),
+        more => format!(" and {more} more runs"),
+    };
+    let noun = if matches!(runs, [(start, end)] if end - start == 1) { "stripe" } else { "stripes" };
+    format!("{noun} {}{more}", shown.join(", "))
+}
+
 /// Prints the findings of a volume.
 pub fn findings(args: &FindingsArgs) -> Result<Exit> {
     let socket = find(args.volume.as_deref())?;
     let mut since = 0;
-    let (mut is_any, mut is_settled, mut all) = (false, true, Vec::new());
+    let (mut is_any, mut unmended, mut all) = (false, Vec::new(), Vec::new());
     let mut out = io::stdout().lock();
     loop {
         let answer = events_since(&socket, since)?;
@@ -167,7 +195,7 @@ pub fn findings(args: &FindingsArgs) -> Result<Exit> {
         for event in answer.events {
             let VolumeEvent::Finding(finding) = event else { continue };
             is_any = true;
-            is_settled &= finding.end.is_settled();
+            unmended.extend((!finding.end.is_settled()).then(|| finding.clone()));
             match args.json {
                 true => writeln!(out, "{}", serde_json::to_string(&finding)?)?,
                 false => all.push(finding),
@@ -177,8 +205,24 @@ pub fn findings(args: &FindingsArgs) -> Result<Exit> {
     for line in summaries(&all) {
         print_line(&mut out, format_args!("{line}"))?;
     }
-    if !is_any && !args.json {
-        writeln!(out, "nothing was found wrong")?;
+    let status = status_of(&socket)?;
+    // What was lost and is written anew is settled; what is lost since before this start is not among the findings.
+    let is_lost_still = |finding: &Finding| {
+        finding.stripe.is_none_or(|stripe| status.lost_runs.iter().any(|(start, end)| (*start..*end).contains(&stripe)))
+    };
+    let is_settled = status.is_whole()
+        && unmended
+            .iter()
+            .all(|finding| finding.end == Resolution::Lost && status.lost_stripes.is_some() && !is_lost_still(finding));
+    if !args.json {
+        match status.loss_words() {
+            Some(words) => {
+                let text = format!("LOST: {words} ({})", runs_words(&status.lost_runs));
+                print_prose(&mut out, "", &text, columns::width())?;
+            }
+            None if !is_any => writeln!(out, "nothing was found wrong")?,
+            None => {}
+        }
     }
     Ok(if is_settled { Exit::Clean } else { Exit::Found })
 }
@@ -449,13 +493,16 @@ mod tests {
             findings: 1,
             events: 1,
             lost: 1,
+            lost_stripes: Some(2),
+            is_lost_at_most: true,
+            lost_runs: vec![(7, 8), (12, 20)],
             read_only: false,
             members: vec![member],
         };
         let mut out = Vec::new();
         print(&status, None, &mut out).unwrap();
         let out = String::from_utf8(out).unwrap();
-        assert_eq!((out.matches("\\e[2Jx").count(), out.lines().count()), (8, 8), "{out:?}");
+        assert_eq!((out.matches("\\e[2Jx").count(), out.lines().count()), (8, 9), "{out:?}");
         assert!(!out.contains('\u{1b}'), "{out:?}");
     }
 

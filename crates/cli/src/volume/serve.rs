@@ -91,7 +91,11 @@ pub fn run(args: &Serve) -> Result<Exit> {
 /// Prints in which state the volume was left; returns the exit code.
 pub fn print_final_state(stopped: &Stopped) -> Exit {
     say(format_args!("{}", stopped.words()));
-    if stopped.problems.is_empty() { Exit::Clean } else { Exit::Failed }
+    match (stopped.problems.is_empty(), stopped.left.is_empty()) {
+        (false, _) => Exit::Failed,
+        (true, false) => Exit::Found,
+        (true, true) => Exit::Clean,
+    }
 }
 
 /// A warning for root: a TCP port is open to all users of this machine, and the server writes their data with root's rights.

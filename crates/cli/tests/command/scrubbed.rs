@@ -128,6 +128,76 @@ fn only_the_lost_stripe_is_reported_as_lost() {
 }
 
 #[test]
+fn what_is_lost_stays_known_over_restarts_and_crashes_until_it_is_written() {
+    let mut served = Served::written();
+    for stripe in [41, 42] {
+        served.damage(stripe, &["a", "b", "c"]);
+    }
+    assert_eq!(served.run(&FAST).code, Some(3));
+    let expect_lost = |served: &Served, stripes: u64| {
+        let runs = match stripes {
+            0 => json!([]),
+            1 => json!([[42, 43]]),
+            _ => json!([[41, 43]]),
+        };
+        let code = Some(if stripes == 0 { 0 } else { 3 });
+        let status = served.run(&["volume", "status", "--json"]);
+        let document: Value = serde_json::from_str(&status.stdout).unwrap();
+        assert_eq!((status.code, &document["lost_stripes"], &document["lost_runs"]), (code, &json!(stripes), &runs));
+        let text = served.run(&["volume", "status"]);
+        assert_eq!((text.code, text.stdout.contains("LOST")), (code, stripes > 0), "{text:?}");
+        let findings = served.run(&["volume", "findings"]);
+        assert_eq!((findings.code, findings.stdout.contains("lost data")), (code, stripes > 0), "{findings:?}");
+    };
+    let stop = |served: &mut Served, words: Option<&str>| {
+        let code = Some(if words.is_some() { 3 } else { 0 });
+        let stopped = served.run(&["volume", "stop"]);
+        let ended = RunResult::new(served.server.take().unwrap().wait_with_output().unwrap());
+        for ran in [stopped, ended] {
+            let is_told = words.is_none_or(|words| ran.stderr.contains(words));
+            assert!(ran.code == code && is_told && ran.stderr.contains("stopped photos"), "{ran:?}");
+        }
+    };
+    let stripe = vec![0x77; 4 * CHUNK as usize];
+    let write = |served: &Served, index: u64| {
+        let mut nbd = Nbd::connect(&served.bench.folder.path().join("nbd.sock")).unwrap();
+        nbd.write(index * stripe.len() as u64, &stripe).unwrap();
+        nbd.flush().unwrap();
+        nbd.disconnect().unwrap();
+    };
+    expect_lost(&served, 2);
+    stop(&mut served, Some("2 stripes hold lost data: reads there fail until it is written"));
+    served.serve(&NAMES[..6]);
+    expect_lost(&served, 2);
+    served.kill();
+    served.serve(&NAMES[..6]);
+    served.until(|status| status["regions_to_resync"] == 0);
+    expect_lost(&served, 2);
+    write(&served, 41);
+    expect_lost(&served, 1);
+    served.kill();
+    served.serve(&NAMES[..6]);
+    served.until(|status| status["regions_to_resync"] == 0);
+    expect_lost(&served, 1);
+    stop(&mut served, Some("1 stripe holds lost data"));
+    served.serve(&NAMES[..6]);
+    write(&served, 42);
+    expect_lost(&served, 0);
+    stop(&mut served, None);
+    served.serve(&NAMES[..6]);
+    expect_lost(&served, 0);
+    assert_eq!(served.run(&FAST).code, Some(0));
+
+    // A loss of this start that was written since is settled, too.
+    served.damage(50, &["a", "b", "c"]);
+    assert_eq!(served.run(&FAST).code, Some(3));
+    assert_eq!(served.run(&["volume", "findings"]).code, Some(3));
+    write(&served, 50);
+    assert_eq!(served.run(&["volume", "findings"]).code, Some(0));
+    assert_eq!(served.run(&["volume", "status"]).code, Some(0));
+}
+
+#[test]
 fn a_killed_scrub_resumes_and_still_reports_its_findings() {
     let served = Served::written();
     served.damage(3, &["d"]);

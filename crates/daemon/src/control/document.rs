@@ -150,6 +150,7 @@ fn entry_of(facts: ArrayFacts, is_there: bool, check: Option<ReadingEntry>) -> A
         is_there,
         check,
         pool: facts.pool.map(pool_entry),
+        lost_stripes: facts.lost_stripes,
     }
 }
 

@@ -88,6 +88,7 @@ fn file_system(
         layout: None, // its own tree maps its chunks
         check_sectors: None,
         pool: None,
+        lost_stripes: None,
         name,
     })
 }

@@ -73,6 +73,7 @@ mod tests {
             layout: None,
             check_sectors: None,
             pool: None,
+            lost_stripes: None,
         }
     }
 

@@ -90,6 +90,7 @@ fn array(
         layout: shape.map().filter(|_| is_located && !is_reshaping),
         check_sectors: None,
         pool: None,
+        lost_stripes: None,
         name,
     })
 }

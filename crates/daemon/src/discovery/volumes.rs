@@ -18,6 +18,8 @@ struct ServedVolume {
     is_busy: bool,
     /// The sectors that its scrub covers; `None`: the volume is broken.
     check_sectors: Option<u64>,
+    /// The stripes that hold lost data.
+    lost_stripes: Option<u64>,
     /// The path of each member, and its state in one word.
     members: Vec<(Option<String>, String)>,
 }
@@ -39,6 +41,7 @@ pub fn add_served_volumes(seen: &mut HostSurvey) {
                 let volume = ServedVolume {
                     is_busy: status.regions_to_resync > 0,
                     check_sectors: scrub_sectors(&status),
+                    lost_stripes: status.lost_stripes,
                     members: status.members.into_iter().map(|member| (member.path, member.state.to_string())).collect(),
                     uuid: status.array,
                     name: status.name,
@@ -67,6 +70,7 @@ fn facts(root: &SystemRoot, volume: ServedVolume) -> ArrayFacts {
         activity: if is_filled || volume.is_busy { ArrayActivity::Rebuilding } else { ArrayActivity::Idle },
         check_sectors: volume.check_sectors,
         pool: None,
+        lost_stripes: volume.lost_stripes,
         layout: None, // its rows are longer than its chunks: `core::layout` counts rows, the watch sectors
     }
 }
@@ -98,6 +102,7 @@ mod tests {
             shape: "2+1".into(),
             is_busy: false,
             check_sectors: Some(4096),
+            lost_stripes: Some(3),
             members: vec![
                 member(Some("/dev/disk/by-id/wwn-1-part1"), "active"),
                 member(Some("/srv/image"), "rebuilding"),
@@ -108,6 +113,6 @@ mod tests {
         let disks: Vec<_> = facts.members.iter().map(|member| (member.disk.as_deref(), member.is_in_sync)).collect();
         assert_eq!(disks, [(Some("sda"), true), (None, false), (None, false)]);
         assert_eq!((facts.redundancy, facts.redundancy_left(), facts.activity), (1, -1, ArrayActivity::Rebuilding));
-        assert_eq!(facts.check_sectors, Some(4096));
+        assert_eq!((facts.check_sectors, facts.lost_stripes), (Some(4096), Some(3)));
     }
 }

@@ -6,9 +6,10 @@ pub const APPLICATION_ID: i64 = 0x534a_6179;
 /// The steps: the first makes version 1 of an empty file.
 pub const STEPS: [&str; 3] = [VERSION_1, VERSION_2, VERSION_3];
 
-/// What pools of ZFS say of themselves; which file this is, and how often it was written: the same stands in a file beside it.
+/// What pools of ZFS say of themselves, and volumes of lost stripes; which file this is, and how often it was written: the same stands in a file beside it.
 const VERSION_3: &str = "
 ALTER TABLE array ADD COLUMN pool TEXT;
+ALTER TABLE array ADD COLUMN lost_stripes INTEGER;
 ALTER TABLE disk ADD COLUMN place TEXT;
 ALTER TABLE host ADD COLUMN history_lost TEXT;
 ALTER TABLE channel ADD COLUMN refused TEXT NOT NULL DEFAULT '[]';

@@ -67,6 +67,7 @@ pub fn array_facts(pool: &Zpool, disk_of: impl Fn(Option<u64>, Option<&str>) -> 
         },
         layout: None,
         check_sectors: None,
+        lost_stripes: None,
         pool: Some(ZpoolFacts {
             groups,
             failed: Some(shown(&pool.state)).filter(|state| !matches!(state.as_str(), "ONLINE" | "DEGRADED")),

@@ -1,6 +1,7 @@
 //! Why a path cannot be a member, in one line each.
 
 use super::busy::MemberHolder;
+use crate::completion::own_uid;
 use crate::target::permission_advice;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -21,6 +22,8 @@ pub enum MemberError {
         path: PathBuf,
         /// What to do.
         advice: &'static str,
+        /// Is it no matter of who asks: it may not be written by anybody?
+        is_for_all: bool,
     },
     /// A directory, a terminal, ...
     #[error("{path} is a {kind}: name a block device or a file{hint}")]
@@ -68,7 +71,8 @@ impl MemberError {
             io::ErrorKind::NotFound => MemberError::Absent { path },
             io::ErrorKind::PermissionDenied => {
                 let advice = permission_advice(&path);
-                MemberError::Permission { path, advice }
+                let is_for_all = source.raw_os_error() == Some(libc::EPERM) || own_uid() == 0;
+                MemberError::Permission { path, advice, is_for_all }
             }
             _ => MemberError::Io { path, source },
         }

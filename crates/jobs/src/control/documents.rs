@@ -88,6 +88,9 @@ pub struct ArrayEntry {
     /// What a pool of ZFS says of itself; null: it is no pool.
     #[serde(default)]
     pub pool: Option<PoolEntry>,
+    /// Stripes of a volume of Scrubjay that hold lost data; null: it is no volume, or does not say.
+    #[serde(default)]
+    pub lost_stripes: Option<u64>,
 }
 
 /// What a pool of ZFS says of itself.

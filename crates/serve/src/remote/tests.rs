@@ -71,6 +71,9 @@ fn status(state: VolumeCondition) -> Option<CommandAnswer> {
         findings: 7,
         events: 7,
         lost: 0,
+        lost_stripes: Some(0),
+        is_lost_at_most: false,
+        lost_runs: Vec::new(),
         read_only: false,
         members: Vec::new(),
     };

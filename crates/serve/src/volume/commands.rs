@@ -116,6 +116,16 @@ pub struct Status {
     /// Findings in which something was lost (count); it may have been written again since.
     #[serde(default)]
     pub lost: u64,
+    /// Stripes that hold lost data, also since before this start (count); reads there fail until they are written. (`None`: a server of
+    /// an earlier version does not say.)
+    #[serde(default)]
+    pub lost_stripes: Option<u64>,
+    /// Is that count a limit only?
+    #[serde(default)]
+    pub is_lost_at_most: bool,
+    /// The runs of these stripes: the first of each, and the one past its last.
+    #[serde(default)]
+    pub lost_runs: Vec<(u64, u64)>,
     /// Is it served for reading only? Then nothing is repaired on its members.
     #[serde(default)]
     pub read_only: bool,
@@ -124,6 +134,19 @@ pub struct Status {
 }
 
 impl Status {
+    /// Does it hold all of its data, as far as is known?
+    pub fn is_whole(&self) -> bool {
+        self.lost_stripes.map_or(self.lost == 0, |stripes| stripes == 0)
+    }
+
+    /// What is lost, in words; `None`: nothing, as far as is known.
+    pub fn loss_words(&self) -> Option<String> {
+        let stripes = self.lost_stripes.filter(|stripes| *stripes > 0)?;
+        let most = if self.is_lost_at_most { "at most " } else { "" };
+        let noun = if stripes == 1 { "stripe holds" } else { "stripes hold" };
+        Some(format!("{most}{stripes} {noun} lost data: reads there fail until it is written"))
+    }
+
     /// How many more members may fail before data is lost; `None`: the shape is not known, or data is lost already.
     pub fn redundancy_left(&self) -> Option<usize> {
         let parity: usize = self.shape.rsplit_once('+')?.1.parse().ok()?;
@@ -138,6 +161,9 @@ pub struct Stopped {
     pub name: String,
     /// What is not in order, or was asked for and not done. Empty: everything acknowledged is durable.
     pub problems: Vec<String>,
+    /// What was found and is left to be done, though it was stopped in order: lost data, members that failed.
+    #[serde(default)]
+    pub left: Vec<String>,
     /// What the user should know besides.
     pub remarks: Vec<String>,
 }

@@ -129,6 +129,9 @@ impl VolumeController {
             findings: self.finding_count,
             events: self.events.next(),
             lost: self.lost_count,
+            lost_stripes: Some(status.stripes_lost),
+            is_lost_at_most: status.is_lost_at_most,
+            lost_runs: superblock.losses.runs().iter().map(|run| (run.start, run.end)).collect(),
             read_only: self.volume.is_read_only(),
             members: members.collect(),
         }

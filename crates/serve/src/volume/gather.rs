@@ -66,8 +66,8 @@ pub fn gather(paths: &[PathBuf], is_read_only: bool) -> Result<Gathered, GatherE
 }
 
 /// Like [`gather`], but leaves out members that cannot be opened, have no readable superblock or have shrunk, if the rest is
-/// enough: redundancy is there for dead disks. A disk that another program holds, or that may not be opened, is not dead, and
-/// is an error.
+/// enough: redundancy is there for dead disks. A disk that another program holds, or that this user may not open, is not dead,
+/// and is an error.
 ///
 /// # Errors
 /// [`GatherError`], which names all members that were left out.
@@ -76,7 +76,12 @@ pub fn gather_usable(paths: &[PathBuf], is_read_only: bool) -> Result<Gathered, 
     for path in paths {
         let member = match OpenMember::open(path, access(is_read_only)) {
             Ok(member) => member,
-            Err(error @ (MemberError::Absent { .. } | MemberError::Io { .. })) => {
+            Err(
+                error @ (MemberError::Absent { .. }
+                | MemberError::Io { .. }
+                | MemberError::Kind { .. }
+                | MemberError::Permission { is_for_all: true, .. }),
+            ) => {
                 left_out.push(error.to_string());
                 continue;
             }

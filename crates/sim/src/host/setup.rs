@@ -185,6 +185,7 @@ fn arrays(disks: usize, size: &mut dyn FnMut(usize) -> usize) -> Vec<ArrayFacts>
             layout: Layout::new(kind, shape, members).ok().map(|layout| (layout, 1024)),
             check_sectors: None,
             pool: None,
+            lost_stripes: None,
         });
         first += members;
     }

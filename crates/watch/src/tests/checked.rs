@@ -103,6 +103,29 @@ fn findings_of_an_array_check_are_reported_for_the_array_and_for_no_disk() {
 }
 
 #[test]
+fn a_volume_that_holds_lost_data_is_told_of_until_it_is_written_anew() {
+    let mut rig = rig();
+    let mut report = rig.report("uuid", SECTORS / 2, &[]);
+    report.unreadable = vec![SectorRange::at(4096, 256)];
+    let volume =
+        |lost| ArrayFacts { level: "volume 4+2".into(), lost_stripes: Some(lost), ..checked_array(&["sda", "sdb"]) };
+    rig.feed(WatchEvent::ArraySeen(volume(3)));
+    rig.passes.insert("uuid".into(), report.clone());
+    rig.news("uuid", SessionNews::Progress(report));
+    rig.wait(HOUR);
+    let told = rig.subjects_of(0, IncidentKind::Lost);
+    assert_eq!(told, ["[nas1] DATA LOST in volume tank: 3 stripes hold lost data"]);
+    let light = |rig: &Rig| rig.watch.status(rig.now).lights[1].clone();
+    assert_eq!((light(&rig).colour, &*light(&rig).words), (LightColour::Red, "tank: 3 stripes hold lost data"));
+    let before = rig.sent.len();
+    rig.feed(WatchEvent::ArraySeen(volume(0)));
+    rig.wait(2 * DAY);
+    assert_eq!(light(&rig).colour, LightColour::Green, "what its last check said of these is old: {:?}", light(&rig));
+    let told = rig.subjects_since(before);
+    assert!(told.iter().any(|subject| subject.contains("resolved: DATA LOST in volume tank")), "{told:?}");
+}
+
+#[test]
 fn an_array_without_a_complete_check_is_not_green_and_is_reported_before_its_due_date() {
     let mut rig = rig();
     for _ in 0..4 {

@@ -82,6 +82,7 @@ pub fn array(names: &[&str]) -> ArrayFacts {
         layout: Layout::new(LayoutKind::Raid5Ls, shape, names.len()).ok().map(|layout| (layout, 1024)),
         check_sectors: None,
         pool: None,
+        lost_stripes: None,
     }
 }
 

@@ -56,6 +56,7 @@ fn status() -> WatchDocument {
             members: vec![Some("sda".into()), Some("sdb".into()), None],
             is_degraded: true,
             pool: None,
+            lost_stripes: None,
             redundancy_left: 0,
             activity: "idle".into(),
             is_there: true,

@@ -152,7 +152,7 @@ mod tests {
         for step in 0..4000 {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let stripe = (state >> 33) % 60;
-            let is_new = if (state >> 60) % 2 == 0 {
+            let is_new = if (state >> 60).is_multiple_of(2) {
                 register.insert(StripeIndex(stripe)) == set.insert(stripe)
             } else {
                 register.remove(StripeIndex(stripe)) == set.remove(&stripe)

@@ -10,7 +10,8 @@ use scrubjay_watch::facts::ArrayFacts;
 use scrubjay_watch::rows::WatchRow;
 
 pub fn keep_array(database: &Connection, facts: &ArrayFacts) -> Result<()> {
-    let ArrayFacts { key, name, level, redundancy, members, activity, layout, check_sectors, pool } = facts;
+    let ArrayFacts { key, name, level, redundancy, members, activity, layout, check_sectors, pool, lost_stripes } =
+        facts;
     let kind = layout.map(|(layout, _)| layout.kind().name());
     // An array has at most 256 disks.
     let data = layout.map(|(layout, _)| signed(layout.shape().data as u64));
@@ -33,6 +34,7 @@ pub fn keep_array(database: &Connection, facts: &ArrayFacts) -> Result<()> {
             ("chunk_sectors", &layout.map(|(_, chunk)| signed(chunk))),
             ("check_sectors", &check_sectors.map(signed)),
             ("pool", &pool.as_ref().map(pool_text)),
+            ("lost_stripes", &lost_stripes.map(signed)),
         ],
     )
 }
@@ -49,6 +51,7 @@ pub fn load_arrays(database: &Connection) -> Result<Vec<WatchRow>> {
             layout: layout(row)?,
             check_sectors: unsigned_or_none(row, "check_sectors")?,
             pool: row.get::<_, Option<String>>("pool")?.map(|text| pool_of(&text)).transpose()?,
+            lost_stripes: unsigned_or_none(row, "lost_stripes")?,
         }))
     })
 }

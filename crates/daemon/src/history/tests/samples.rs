@@ -84,6 +84,7 @@ pub fn array_row(disks: &[&str]) -> WatchRow {
         layout: None,
         check_sectors: None,
         pool: None,
+        lost_stripes: None,
     })
 }
 
@@ -335,6 +336,7 @@ impl Draw {
             layout: self.maybe(|draw| (draw.layout(), draw.number())),
             check_sectors: self.maybe(Draw::number),
             pool: self.maybe(Draw::pool),
+            lost_stripes: self.maybe(Draw::number),
         }
     }
 
