@@ -44,8 +44,8 @@ pub struct ScrubFindings {
     pub at_par: Option<Pair>,
 }
 
-/// The steps of each goal: its budget, its tuned wait, its growing sizes. Then come the predictors, and the fixed sizes.
-const GOAL_STEPS: u64 = 3;
+/// The steps of each goal: its budget in both forms, its tuned wait, its growing sizes. Then come the predictors, and the fixed sizes.
+const GOAL_STEPS: u64 = 4;
 const OTHER_STEPS: u64 = 2;
 
 /// With fewer usable idle intervals policies are not compared: one collision more or less decides.
@@ -80,11 +80,14 @@ pub fn study(name: &str, periods: &Periods, disk: ServiceModel, goals: &[Goal], 
     let idle_class = exact::simulate(periods, disk, &mut IdleClass);
     let tuner = Tuner::new(periods, disk);
     let reach = |&goal: &Goal| {
-        let budget = exact::learner(periods, disk, &mut Budget::new(goal)).outcome;
-        step();
+        let [budget, average] = [GoalForm::Strict, GoalForm::Average].map(|form| {
+            let figures = exact::learner(periods, disk, &mut Budget::new(goal.form(form))).outcome;
+            step();
+            figures
+        });
         let tuned = sizes::optimum(&tuner, goal);
         step();
-        ReachedGoal { goal, tuned, budget }
+        ReachedGoal { goal, tuned, budget, average }
     };
     let goals: Vec<ReachedGoal> = goals.iter().map(reach).collect();
     let par = Goal::new(Nanos::from_secs_f64(idle_class.slowdown_mean_seconds()), MAX).form(GoalForm::Average);

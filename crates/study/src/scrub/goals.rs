@@ -7,12 +7,14 @@ use scrubjay_sim::tune::Pair;
 /// The results within one goal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReachedGoal {
-    /// The goal.
+    /// The goal, of which the mean at the end is meant, as in the paper.
     pub goal: Goal,
     /// The best wait and size, tuned on the whole trace beforehand; `None`: no pair keeps the goal.
     pub tuned: Option<Pair>,
-    /// The result of the shipped policy, which learns during the run.
+    /// The result of the policy that ships, which learns during the run: the mean so far is within the goal all the time (`strict`).
     pub budget: ScrubFigures,
+    /// The same, if only the mean at the end has to be within the goal (`average`), as in the paper.
+    pub average: ScrubFigures,
 }
 
 /// The throughput in megabytes (10^6 bytes) per second.

@@ -4,7 +4,9 @@ use super::*;
 use scrubjay_chart::Exhibit;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::scrub::disk_server::{ForegroundRequest, ServiceModel};
+use scrubjay_core::scrub::idle::{Budget, Goal, GoalForm};
 use scrubjay_core::units::Nanos;
+use scrubjay_sim::exact;
 use scrubjay_sim::workload::{Bursts, TimeSpan};
 use scrubjay_trace::{Periods, ServiceQueue, ServiceSource, generate};
 use std::cell::Cell;
@@ -96,11 +98,30 @@ fn a_tuned_wait_reads_several_times_what_the_idle_class_does() {
 
 #[test]
 fn budget_keeps_its_goals_and_reads_most_of_what_could_be_read() {
-    for ReachedGoal { goal, tuned, budget } in &HEAVY.goals {
+    for ReachedGoal { goal, tuned, budget, average } in &HEAVY.goals {
         let tuned = tuned.expect("a wait that keeps it").outcome;
+        assert!(average.slowdown_mean_seconds() <= goal.mean.as_secs_f64() && average.slowdown_max <= goal.max);
         assert!(budget.slowdown_mean_seconds() <= goal.mean.as_secs_f64() && budget.slowdown_max <= goal.max);
         assert!(budget.scrub_bytes as f64 > 0.85 * tuned.scrub_bytes as f64, "{budget:?} {tuned:?}");
     }
+}
+
+/// The page says how long `scrubjay scrub` takes: so it plays the form in which that ships.
+#[test]
+fn times_are_those_of_the_form_that_ships() {
+    let periods: Periods = heavy_tailed().iter().copied().collect();
+    for ReachedGoal { goal, budget, average, .. } in &HEAVY.goals {
+        let ships = Goal::new(goal.mean, goal.max);
+        assert_eq!((ships.form, goal.form), (GoalForm::Strict, GoalForm::Average));
+        assert_eq!(*budget, exact::learner(&periods, DISK, &mut Budget::new(ships)).outcome);
+        assert!(budget != average, "or the test shows nothing");
+    }
+    let page = page(std::slice::from_ref(&HEAVY));
+    let Exhibit::Table(times) = &page.exhibits[0] else { panic!("how long a pass takes comes first") };
+    let hours = HEAVY.goals.iter().map(|reached| 4e12 / reached.budget.bytes_per_second() / 3600.0);
+    let expected: Vec<String> = hours.map(|hours| format!("{hours:.0} h")).collect();
+    assert_eq!(times.rows[0][1..], expected);
+    assert!(times.caption.contains("strict"), "{}", times.caption);
 }
 
 #[test]
