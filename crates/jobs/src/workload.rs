@@ -173,19 +173,18 @@ pub fn for_each_under(
     mut each: impl FnMut(&Record),
 ) -> Result<(Trace, Vec<TraceNote>), JobError> {
     let mut filter = DeviceFilter::new(devices);
-    let mut units = UnitCheck::default();
+    let mut check = TraceCheck::default();
     while trace.next_batch().map_err(JobError::Trace)?.is_some() {
         control.check()?;
         control.add_records(trace.records().len() as u64);
         let wanted = |record: &&Record| filter.wants(record.device, trace.devices());
         trace.records().iter().filter(wanted).for_each(|record| {
-            units.add(record);
+            check.add(record);
             each(record);
         });
     }
     filter.check(&trace)?;
-    let issued = (trace.arrivals() == ArrivalSource::Issued).then_some(TraceNote::IssuedOnly);
-    let notes = malformed(&trace).into_iter().chain(units.notes(trace.format())).chain(issued).collect();
+    let notes = check.notes(&trace);
     Ok((trace, notes))
 }
 
@@ -195,10 +194,10 @@ pub fn malformed(trace: &Trace) -> Option<TraceNote> {
     (malformed.count > 0).then(|| TraceNote::Malformed(malformed.clone()))
 }
 
-/// Checks whether the units of a trace are likely: whether all sizes are multiples of 512 sectors, as they would be if the trace
-/// counted bytes; and how many requests come in a second.
+/// What a reader of a trace has to be told of it. Whether its units are likely: whether all sizes are multiples of 512 sectors, as they
+/// would be if the trace counted bytes; and how many requests come in a second.
 #[derive(Debug, Default)]
-struct UnitCheck {
+pub struct TraceCheck {
     records: u64,
     not_multiples: u64,
     /// The first and the last arrival.
@@ -212,16 +211,23 @@ const RATE_DOUBTED: f64 = 100_000.0;
 /// Traces with fewer records are not doubted.
 const DOUBTED_MIN: u64 = 100;
 
-impl UnitCheck {
-    fn add(&mut self, record: &Record) {
+impl TraceCheck {
+    /// Adds the next record.
+    pub fn add(&mut self, record: &Record) {
         self.records += 1;
         let [first, _] = self.span.unwrap_or([record.arrival; 2]);
         self.span = Some([first, record.arrival]);
         self.not_multiples += u64::from(!record.length.0.is_multiple_of(512 * SECTOR_BYTES));
     }
 
+    /// The notes on a trace that was read to its end.
+    pub fn notes(&self, trace: &Trace) -> Vec<TraceNote> {
+        let issued = (trace.arrivals() == ArrivalSource::Issued).then_some(TraceNote::IssuedOnly);
+        malformed(trace).into_iter().chain(self.doubts(trace.format())).chain(issued).collect()
+    }
+
     /// Notes, if the format leaves the units open and the sizes or the times raise doubt.
-    fn notes(&self, format: &'static Format) -> Vec<TraceNote> {
+    fn doubts(&self, format: &'static Format) -> Vec<TraceNote> {
         if format.adjustable_units.is_none() || self.records < DOUBTED_MIN {
             return Vec::new();
         }

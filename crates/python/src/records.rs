@@ -1,12 +1,13 @@
 //! The records of a trace as a stream of Arrow batches, with the columns of Scrubjay's own Parquet files.
 
+use crate::notes;
 use arrow_array::builder::{PrimitiveBuilder, StringBuilder};
 use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, DictionaryArray, Int32Array, RecordBatch, RecordBatchReader, StringArray};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use pyo3::prelude::*;
 use scrubjay_core::units::Nanos;
-use scrubjay_jobs::workload::DeviceFilter;
+use scrubjay_jobs::workload::{DeviceFilter, TraceCheck};
 use scrubjay_trace::formats::ClockOrigin;
 use scrubjay_trace::{Record, RequestKind, Trace};
 use std::collections::HashMap;
@@ -23,6 +24,7 @@ const KINDS: [&str; 4] = ["read", "write", "discard", "flush"];
 pub struct RecordStream {
     trace: Trace,
     filter: DeviceFilter,
+    check: TraceCheck,
     schema: SchemaRef,
     is_ended: bool,
     /// The thread that asked for the stream. If it is also the one that reads, it can check for signals: it does
@@ -52,6 +54,7 @@ impl RecordStream {
         RecordStream {
             trace,
             filter: DeviceFilter::new(devices),
+            check: TraceCheck::default(),
             schema,
             is_ended: false,
             creator: thread::current().id(),
@@ -68,12 +71,29 @@ impl RecordStream {
             if self.trace.next_batch().map_err(|error| failed(scrubjay_jobs::JobError::Trace(error)))?.is_none() {
                 self.is_ended = true;
                 self.filter.check(&self.trace).map_err(failed)?;
+                self.warn()?;
                 break;
             }
             let (filter, devices) = (&mut self.filter, self.trace.devices());
+            let before = records.len();
             records.extend(self.trace.records().iter().filter(|record| filter.wants(record.device, devices)));
+            records[before..].iter().for_each(|record| self.check.add(record));
         }
         if records.is_empty() { Ok(None) } else { self.columns(&records).map(Some) }
+    }
+
+    /// Warns of what is doubtful, as the other calls do. A thread that did not ask for the stream may be waited for with Python's lock
+    /// held, and leaves that to another one.
+    fn warn(&self) -> Result<(), ArrowError> {
+        let texts = notes::texts(&self.check.notes(&self.trace));
+        if texts.is_empty() {
+            return Ok(());
+        }
+        if thread::current().id() == self.creator {
+            return Python::attach(|py| warn(py, &texts)).map_err(|error| ArrowError::ExternalError(Box::new(error)));
+        }
+        thread::spawn(move || Python::try_attach(|py| warn(py, &texts)));
+        Ok(())
     }
 
     fn columns(&self, records: &[Record]) -> Result<RecordBatch, ArrowError> {
@@ -110,6 +130,13 @@ fn interrupted(py: Python<'_>) -> Result<(), ArrowError> {
     let raised = py.import("_thread").and_then(|module| module.call_method0("interrupt_main"));
     drop(raised); // if that fails, there is still the error
     Err(ArrowError::ExternalError(Box::new(io::Error::new(io::ErrorKind::Interrupted, "interrupted"))))
+}
+
+/// Issues each text as a warning.
+fn warn(py: Python<'_>, texts: &[String]) -> PyResult<()> {
+    let category = py.import("scrubjay")?.getattr("TraceWarning")?;
+    let warn = py.import("warnings")?.getattr("warn")?;
+    texts.iter().try_for_each(|text| warn.call1((text, &category)).map(drop))
 }
 
 fn kind(kind: RequestKind) -> i32 {

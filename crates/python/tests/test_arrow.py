@@ -93,3 +93,14 @@ def test_what_a_format_cannot_hold_is_warned_of(traces, tmp_path):
     with pytest.raises(scrubjay.FileError, match="force=True"):
         trace.write(tmp_path / "out.log")
     trace.write(tmp_path / "out.parquet", force=True)
+
+
+def test_what_is_left_out_or_doubtful_is_warned_of_by_the_stream_too(tmp_path):
+    bad = tmp_path / "few.csv"
+    bad.write_text("128166372000000000,usr,0,Read,4096,512,0\n" * 300 + "nonsense\n")
+    with pytest.warns(scrubjay.TraceWarning, match="line 301"):
+        assert pa.table(scrubjay.open(bad, format="msr")).num_rows == 300
+    doubtful = tmp_path / "us.trace"
+    doubtful.write_text("".join(f"{index} 0 {index * 8} 8 1\n" for index in range(1000)))
+    with pytest.warns(scrubjay.TraceWarning, match="time_unit"):
+        assert pa.table(scrubjay.open(doubtful, format="mqsim")).num_rows == 1000

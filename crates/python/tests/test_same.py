@@ -1,5 +1,7 @@
 """From Python comes what the command prints, field by field."""
 
+import zipfile
+
 import numpy as np
 import pytest
 import scrubjay
@@ -65,7 +67,7 @@ def test_devices_are_chosen_as_the_command_does(traces, command):
     assert isinstance(tuned, dict) and untimed(tuned) == untimed(printed)
 
 
-def test_a_file_object_and_a_url_are_the_same_trace(traces):
+def test_a_file_object_and_a_url_are_the_same_trace(traces, tmp_path):
     path = traces["two devices"]
     known = scrubjay.open(path).info()
     del known["sha256"]  # of files that are named by their paths
@@ -75,6 +77,10 @@ def test_a_file_object_and_a_url_are_the_same_trace(traces):
             assert {**trace.info(), "files": known["files"]} == known
     pytest.importorskip("fsspec")
     assert {**scrubjay.open(f"file://{path}").info(), "files": known["files"]} == known
+    with zipfile.ZipFile(tmp_path / "traces.zip", "w") as archive:
+        archive.write(path, "inside.csv")
+    inside = scrubjay.open(f"zip://inside.csv::file://{tmp_path / 'traces.zip'}")
+    assert {**inside.info(), "files": known["files"]} == known
 
 
 def test_idle_is_arrays_that_agree_with_info(traces):

@@ -109,6 +109,17 @@ def _of_path(path: str) -> Callable[[], Any]:
     return give
 
 
+class _OpenedUrl:
+    """A file that fsspec has opened, and what it lies in: an archive is closed when nobody refers to it any more."""
+
+    def __init__(self, opened: Any) -> None:
+        self._opened = opened
+        self._file = opened.open()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+
 def _of_url(url: str) -> Callable[[], Any]:
     def give() -> Any:
         try:
@@ -116,7 +127,7 @@ def _of_url(url: str) -> Callable[[], Any]:
         except ImportError:
             raise OptionError(f"{url}: URLs need fsspec: pip install 'scrubjay[url]'") from None
         try:
-            return fsspec.open(url, "rb").open()
+            return _OpenedUrl(fsspec.open(url, "rb"))
         except FileNotFoundError:
             error: FileError = MissingFileError(f"{url}: no such file")
         except Exception as why:  # each of fsspec's back ends has exceptions of its own
