@@ -161,7 +161,7 @@ impl Watch {
                 conditions.found.insert(key, condition);
             }
         }
-        if let Some(condition) = self.history_lost() {
+        if let Some(condition) = self.history_lost().filter(|_| !self.is_planted(WatchBug::HistoryLossUnreported)) {
             let key = IncidentKey { subject: IncidentSubject::Watch, kind: IncidentKind::History };
             conditions.found.insert(key, condition);
         }

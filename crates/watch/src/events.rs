@@ -162,11 +162,17 @@ pub enum WatchBug {
     RedundancyGreen,
     /// The light of the alerts is always green.
     AlertsGreen,
+    /// The loss of the history is not reported.
+    HistoryLossUnreported,
+    /// Recipients that a server refuses are not reported.
+    RecipientsUnreported,
+    /// The time that a suspend took is taken for a wrong clock.
+    SuspendIsWrongClock,
 }
 
 impl WatchBug {
     /// All planted mistakes.
-    pub const ALL: [WatchBug; 29] = [
+    pub const ALL: [WatchBug; 32] = [
         WatchBug::ForgetUnderWay,
         WatchBug::RepeatUnmarked,
         WatchBug::SendBeforeKeep,
@@ -196,5 +202,8 @@ impl WatchBug {
         WatchBug::NoHeartbeat,
         WatchBug::RedundancyGreen,
         WatchBug::AlertsGreen,
+        WatchBug::HistoryLossUnreported,
+        WatchBug::RecipientsUnreported,
+        WatchBug::SuspendIsWrongClock,
     ];
 }

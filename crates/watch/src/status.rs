@@ -119,6 +119,8 @@ pub struct WatchStatus {
     pub waiting: Vec<u64>,
     /// When the pause that a person asked for ends.
     pub paused_until: Option<UnixSeconds>,
+    /// Is the clock not trusted, so that nothing is decided?
+    pub is_clock_doubted: bool,
 }
 
 /// Entries of `to_do` in the status, at most.
@@ -211,6 +213,7 @@ impl Watch {
             channels: self.channels.values().cloned().collect(),
             waiting: self.outbox.keys().copied().collect(),
             paused_until: Some(self.host.paused_until).filter(|&until| until > now),
+            is_clock_doubted: self.clock.is_doubted(),
         }
     }
 

@@ -114,12 +114,7 @@ impl Watch {
     fn resume(&mut self, now: UnixSeconds) {
         self.is_resumed = true;
         self.check_clock(now);
-        // Presence and absence count from now on.
-        self.disks.values_mut().filter(|disk| disk.live.name.is_none()).for_each(|disk| disk.live.since = now);
-        self.arrays
-            .values_mut()
-            .filter(|array| array.absent_since.is_some())
-            .for_each(|array| array.absent_since = Some(now));
+        self.count_absence_from(now);
         if self.host.checked.0 == 0 {
             self.host.checked = now;
         }
@@ -129,13 +124,32 @@ impl Watch {
         self.flush();
     }
 
+    /// Lets the absence of what is not there count from now on.
+    fn count_absence_from(&mut self, now: UnixSeconds) {
+        self.disks.values_mut().filter(|disk| disk.live.name.is_none()).for_each(|disk| disk.live.since = now);
+        self.arrays
+            .values_mut()
+            .filter(|array| array.absent_since.is_some())
+            .for_each(|array| array.absent_since = Some(now));
+    }
+
+    /// After a suspend things are as after a start: what was not seen or read meanwhile is no one's fault.
+    fn woken(&mut self, now: UnixSeconds) {
+        self.count_absence_from(now);
+        for disk in self.disks.values_mut().filter(|disk| disk.live.name.is_some()) {
+            (disk.live.is_answered, disk.live.since) = (false, now);
+        }
+    }
+
     /// Takes an event. `now` may run backwards: then no date is left in the future. While `now` is not trusted, events
     /// are kept, and nothing is done.
     pub fn handle(&mut self, now: UnixSeconds, event: WatchEvent) {
         if let WatchEvent::ClockSynchronised(is_synchronised) = event {
             self.clock.set_synchronised(is_synchronised);
         }
-        if let WatchEvent::Suspended(seconds) = event {
+        if let WatchEvent::Suspended(seconds) = event
+            && !self.is_planted(WatchBug::SuspendIsWrongClock)
+        {
             self.clock.add_suspended(seconds);
         }
         if !self.clock.trusts(now, self.host.latest) {
@@ -194,7 +208,8 @@ impl Watch {
             }
             WatchEvent::MessageSent(number) => self.message_sent(now, number),
             WatchEvent::MessageFailed(number) => self.message_failed(now, number),
-            WatchEvent::ClockSynchronised(_) | WatchEvent::Suspended(_) => {}
+            WatchEvent::Suspended(_) => self.woken(now),
+            WatchEvent::ClockSynchronised(_) => {}
             WatchEvent::Tick => self.turn(now),
         }
         self.flush();

@@ -21,6 +21,8 @@
 //! - When a second fault makes an incident graver (the last member that may fail is lost; a disk with a bad cable shows bad
 //!   sectors), that is reported within a day, unless a person accepted it since. So are stripes in which unreadable sectors
 //!   of two members meet, and channels that no person confirmed, or that accept nothing; of these, the first day is borne.
+//!   The loss of the history, and recipients that a server refuses, are reported within a day, by every channel.
+//! - A suspend explains the time that it took: the clock is not doubted for it, no disk is called missing or unknown.
 //! - Nothing is reported without a cause in the model. The watch learns that a channel accepts messages again when it
 //!   next tries it.
 //! - A disk is called ok only if its SMART data were read within 26 hours (one hour of slack), and nothing lasting has
@@ -39,6 +41,7 @@
 //! not only when the watch reports. All limits are extended by as much as wrong clocks jumped meanwhile.
 
 mod array;
+mod causes;
 mod lights;
 mod mail;
 pub mod oracle;

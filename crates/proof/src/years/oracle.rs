@@ -18,10 +18,6 @@ const HOUR: u64 = 3600;
 const DAY: u64 = 24 * HOUR;
 /// A warning comes this many seconds before the date.
 const WARNING: u64 = 7 * DAY;
-/// A warned date is at most this many seconds away: a warning may come a day early, and by what a sixteenth of a pass took.
-const SOON: u64 = 9 * DAY;
-/// Seconds for which what was held back by a cause may be caught up with in silence.
-const CATCH_UP: u64 = 14 * DAY;
 /// Seconds within which a heartbeat comes after it is due, or after the machine is switched on: a clock that began in
 /// 1970 is not believed at first.
 const BEATS_WITHIN: u64 = 4 * HOUR;
@@ -55,6 +51,10 @@ pub struct YearOracle {
     pub(super) power: PowerTruth,
     clock: ClockTruth,
     pause: Option<PauseTruth>,
+    /// When the history was lost, until a person takes note.
+    pub(super) history_lost: Option<u64>,
+    /// The channels of which a recipient is refused, and since when.
+    pub(super) refused: BTreeMap<String, u64>,
     /// The sum of all jumps of the clock, in seconds, forwards and backwards alike.
     pub(super) jumped: u64,
     threads: BTreeMap<(String, IncidentKey), ThreadTruth>,
@@ -79,6 +79,8 @@ impl YearOracle {
             power: PowerTruth::default(),
             clock: ClockTruth::default(),
             pause: None,
+            history_lost: None,
+            refused: BTreeMap::new(),
             jumped: 0,
             threads: BTreeMap::new(),
             away: BTreeSet::new(),
@@ -114,62 +116,6 @@ impl YearOracle {
             let age = (at - last) / DAY;
             self.fault(at, format!("a sector of {key} was not read for {age} days; said so {warned:?} days before"));
         }
-    }
-
-    /// Was this disk held back at this time, or shortly before: by a degraded array, or because it was not there, or too hot? Those say so.
-    fn is_held(&self, at: u64, disk: usize) -> bool {
-        let before = CATCH_UP + 2 * DAY + self.jumped;
-        let mut arrays = self.arrays.values().filter(|array| array.members.contains(&disk));
-        arrays.any(|array| array.was_degraded(at, before) || array.was_degraded(at + DAY, before))
-            || self.disks[disk].was_away(at, before)
-    }
-
-    /// Has the cause of this incident lasted for some days, so that it is silent itself? (A new channel is told all that is open.)
-    fn is_long_held(&self, at: u64, key: &IncidentKey) -> bool {
-        let IncidentSubject::Disk(disk) = &key.subject else { return false };
-        let Some(disk) = self.disks.iter().position(|known| known.key == disk.0) else { return false };
-        let is_new = self.mail.channels.values().any(|channel| at < channel.known_since.saturating_add(2 * DAY));
-        let mut arrays = self.arrays.values().filter(|array| array.members.contains(&disk));
-        let is_long = |since: u64| self.power.after_stretch(since + DAY, HOUR) + self.jumped <= at;
-        key.kind == IncidentKind::Unread && !is_new && arrays.any(|array| array.degraded_since.is_some_and(is_long))
-    }
-
-    /// Does an array that lacks this disk say so for it, or did until some days ago?
-    fn is_covered(&self, at: u64, disk: usize) -> bool {
-        let covered = self.disks[disk].covered;
-        covered > 0 && covered + CATCH_UP + 2 * DAY + self.jumped > at
-    }
-
-    /// Notes for which disks degraded arrays speak.
-    fn cover(&mut self, at: u64) {
-        let lost: Vec<usize> = self.arrays.values().flat_map(|array| array.lost.iter().copied()).collect();
-        lost.into_iter().for_each(|disk| self.disks[disk].covered = at);
-    }
-
-    /// Is this incident a consequence of another one, which lists it?
-    fn is_consequence(&self, at: u64, key: &IncidentKey) -> bool {
-        let IncidentSubject::Disk(disk) = &key.subject else { return false };
-        let Some(disk) = self.disks.iter().position(|known| known.key == disk.0) else { return false };
-        match key.kind {
-            IncidentKind::Unread => self.is_held(at, disk),
-            IncidentKind::Missing => self.is_covered(at, disk),
-            IncidentKind::Unknown | IncidentKind::Stuck => {
-                self.disks[disk].was_away(at, CATCH_UP + 2 * DAY + self.jumped)
-            }
-            _ => false,
-        }
-    }
-
-    /// May this incident be over for the watch though the model has a cause for it? Sectors are late by the watch's own account, which
-    /// is finer than the model's; a channel may seem down to the model for hours after; and what does not last (a cable) is evidence for
-    /// ever there.
-    fn may_end_unseen(&self, key: &IncidentKey) -> bool {
-        let IncidentSubject::Disk(disk) = &key.subject else {
-            return matches!(key.kind, IncidentKind::Undelivered | IncidentKind::Stripes);
-        };
-        let is_lasting = self.disks.iter().any(|known| known.key == disk.0 && known.lasting.is_some());
-        matches!(key.kind, IncidentKind::Unread | IncidentKind::Stuck)
-            || key.kind == IncidentKind::Health && !is_lasting
     }
 
     /// Notes which incidents the watch takes to be away: it sends no reminders of them.
@@ -224,51 +170,6 @@ impl YearOracle {
         }
     }
 
-    /// Is there anything in truth that an incident of this kind may be about?
-    fn has_cause(&self, at: u64, key: &IncidentKey) -> bool {
-        let jumped = self.jumped;
-        match &key.subject {
-            IncidentSubject::Disk(disk) => {
-                let Some(disk) = self.disks.iter().find(|known| known.key == disk.0) else { return false };
-                // With a loose plug the watch knows less well when what was read.
-                let soon = if disk.was_away(at, 2 * DAY) { SOON + 2 * DAY } else { SOON };
-                match key.kind {
-                    IncidentKind::Health => disk.evidence.is_some(),
-                    IncidentKind::Missing => !disk.is_in,
-                    IncidentKind::Unknown => {
-                        disk.smart.is_none_or(|(read, before)| at - read + jumped - before + HOUR > DAY)
-                    }
-                    IncidentKind::Stuck => disk.refused.is_some_and(|since| since + DAY <= at + jumped),
-                    IncidentKind::Unread => disk.oldest_sixteenth() + self.every < at + soon + jumped,
-                    _ => false,
-                }
-            }
-            IncidentSubject::Array(array) => {
-                let Some(array) = self.arrays.get(array) else { return false };
-                let bad = array.members.iter().filter(|&&member| self.disks[member].evidence.is_some()).count();
-                match key.kind {
-                    IncidentKind::Degraded => array.degraded_since.is_some(),
-                    IncidentKind::Stripes => bad + usize::from(array.degraded_since.is_some()) > 1,
-                    _ => false,
-                }
-            }
-            // No history is lost in this model.
-            IncidentSubject::Watch => false,
-            IncidentSubject::Channel(channel) => {
-                let Some(channel) = self.mail.channels.get(channel) else { return false };
-                let is_just_on = self.power.on_since.is_some_and(|on| at - on < 6 * HOUR);
-                match key.kind {
-                    IncidentKind::Unproven => {
-                        let since = channel.confirmed.map_or(channel.known_since, |confirmed| confirmed + 90 * DAY);
-                        since < at + jumped
-                    }
-                    IncidentKind::Undelivered => self.mail.may_seem_down(at, channel) || is_just_on,
-                    _ => false,
-                }
-            }
-        }
-    }
-
     fn on_delivered(&mut self, at: u64, row: &MessageRow) {
         let faults = self.mail.delivered(at, row, self.jumped, &self.clock, &self.power);
         faults.into_iter().for_each(|text| self.fault(at, text));
@@ -304,8 +205,11 @@ impl YearOracle {
         let Some(since) = since.filter(is_due) else { return };
         let key = IncidentKey { subject, kind };
         let channels: Vec<String> = self.mail.channels.keys().cloned().collect();
-        // The other channels report a channel that is not trusted.
-        for channel in channels.into_iter().filter(|name| key.subject != IncidentSubject::Channel(name.clone())) {
+        // The other channels report a channel that is not trusted; of one that is, its other recipients are told, too.
+        let tells = |name: &String| {
+            key.kind == IncidentKind::Recipients || key.subject != IncidentSubject::Channel(name.clone())
+        };
+        for channel in channels.into_iter().filter(tells) {
             let thread = self.threads.get(&(channel.clone(), key.clone())).filter(|thread| thread.is_open);
             let days = (at - since) / DAY;
             match thread {
@@ -343,6 +247,10 @@ impl YearOracle {
             if let Some(since) = lasting.filter(|&since| !is_forgotten && accepted < since) {
                 self.must_be_reported_since(at, Some(since), since, subject, IncidentKind::Health);
             }
+        }
+        self.must_be_reported(at, self.history_lost, IncidentSubject::Watch, IncidentKind::History);
+        for (name, since) in self.refused.clone() {
+            self.must_be_reported(at, Some(since), IncidentSubject::Channel(name), IncidentKind::Recipients);
         }
         let names: Vec<String> = self.mail.channels.keys().cloned().collect();
         for name in names {
@@ -567,6 +475,7 @@ impl HostObserver for YearOracle {
                         self.threads.insert((name.clone(), key.clone()), thread.clone());
                     }
                 }
+                self.refused.retain(|name, _| names.contains(name));
                 self.mail.take(at, self.power.on_since.is_some(), names);
             }
             HostFact::Accepts(name, is_up) => self.mail.accepts(at, name, is_up),
@@ -575,6 +484,21 @@ impl HostObserver for YearOracle {
                 if let Some(channel) = self.mail.channels.get_mut(name) {
                     channel.confirmed = Some(at);
                 }
+            }
+            HostFact::HistoryLost => drop(self.history_lost.get_or_insert(at)),
+            HostFact::RecipientsRefused(name, true) => {
+                self.refused.entry(name.to_owned()).or_insert(at);
+            }
+            HostFact::RecipientsRefused(name, false) => drop(self.refused.remove(name)),
+            HostFact::Woken(status) => {
+                if status.is_clock_doubted {
+                    self.fault(at, "after a suspend the clock is doubted".to_owned());
+                }
+            }
+            // That is the end of it, without a message.
+            HostFact::Accepted(IncidentSubject::Watch) => {
+                self.history_lost = None;
+                self.threads.retain(|(_, key), _| key.subject != IncidentSubject::Watch);
             }
             HostFact::Accepted(subject) => {
                 let threads = self.threads.iter_mut().filter(|((_, key), _)| key.subject == *subject);

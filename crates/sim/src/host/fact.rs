@@ -58,6 +58,12 @@ pub enum HostFact<'a> {
     Accepted(&'a IncidentSubject),
     /// A person declared that a disk that is out will not come back.
     Forgotten(usize),
+    /// The file of the watch's history was lost.
+    HistoryLost,
+    /// A channel's server refuses a recipient from now on (true), or none any more.
+    RecipientsRefused(&'a str, bool),
+    /// The machine was suspended, and the watch knows that it is awake again; its status.
+    Woken(&'a WatchStatus),
     /// A message was made durable for the first time.
     Written(&'a MessageRow),
     /// A message arrived.

@@ -2,7 +2,8 @@
 
 use super::setup::{
     CABLES_A_YEAR, CHECKS_A_YEAR, CLOCK_STEPS_A_YEAR, DEATHS_A_YEAR, DEATHS_WITH_SIGNS, DEFECTS_A_YEAR, EPOCH,
-    HostSetup, ODDITIES_A_YEAR, OUTAGES_A_YEAR, POWER_OFFS_A_YEAR,
+    HISTORY_LOSSES_A_YEAR, HostSetup, ODDITIES_A_YEAR, OUTAGES_A_YEAR, POWER_OFFS_A_YEAR, REFUSALS_A_YEAR,
+    SUSPENDS_A_YEAR,
 };
 use scrubjay_core::rng::Rng;
 use scrubjay_watch::calendar::{DAY, HOUR, MINUTE};
@@ -60,6 +61,14 @@ pub(super) enum HostEvent {
     Rechannel,
     /// A person adds a channel.
     AddChannel,
+    /// The machine is suspended, for this long.
+    Suspend(u64),
+    /// The file of the history is lost, in the way of this number.
+    LoseHistory(usize),
+    /// A person takes note of that.
+    AcceptHistory,
+    /// A channel's server refuses one of its recipients (true), or takes all again.
+    Recipients(usize, bool),
 }
 
 /// The times of a Poisson process with a mean of `per_year` events a year, from the beginning to `end`.
@@ -110,6 +119,9 @@ pub(super) fn draw(setup: &HostSetup) -> Vec<(u64, HostEvent)> {
             events.push((at, HostEvent::Check(array, true)));
             events.push((at + 12 * HOUR, HostEvent::Check(array, false)));
         }
+    }
+    if setup.is_odd {
+        events.extend(oddities_of_host(setup, end));
     }
     if rng.below(5) > 0 {
         events.push((EPOCH + 10 * MINUTE, HostEvent::Test));
@@ -163,6 +175,25 @@ fn oddities(setup: &HostSetup, disk: usize, end: u64) -> Vec<(u64, HostEvent)> {
             let at = begin + day * DAY;
             events.push((at, HostEvent::Heat(disk, true)));
             events.push((at + HOUR + rng.below(15 * HOUR), HostEvent::Heat(disk, false)));
+        }
+    }
+    events
+}
+
+/// A machine that is suspended, loses its history, and has recipients whose addresses a server refuses for some days.
+fn oddities_of_host(setup: &HostSetup, end: u64) -> Vec<(u64, HostEvent)> {
+    let mut rng = Rng::stream(setup.seed, 9);
+    let mut events = Vec::new();
+    for at in times(&mut rng, SUSPENDS_A_YEAR, end) {
+        events.push((at, HostEvent::Suspend(MINUTE + rng.below(6 * DAY))));
+    }
+    for at in times(&mut rng, HISTORY_LOSSES_A_YEAR, end) {
+        events.push((at, HostEvent::LoseHistory(rng.below(4) as usize)));
+    }
+    for channel in 0..setup.settings.channels.len() {
+        for at in times(&mut rng, REFUSALS_A_YEAR, end) {
+            events.push((at, HostEvent::Recipients(channel, true)));
+            events.push((at + HOUR + rng.below(20 * DAY), HostEvent::Recipients(channel, false)));
         }
     }
     events

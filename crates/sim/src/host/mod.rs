@@ -15,6 +15,7 @@ pub mod disk;
 pub mod fact;
 mod fate;
 mod life;
+mod odd;
 mod people;
 pub mod run;
 mod sessions;

@@ -53,6 +53,8 @@ pub struct ModelledHost<'o> {
     pub(super) codes: Vec<(String, String)>,
     /// One more than the greatest number of a message written so far.
     pub(super) written: u64,
+    /// How often a disk that came back got another name.
+    pub(super) renames: usize,
 }
 
 /// Counts of a whole run.
@@ -88,6 +90,7 @@ impl<'o> ModelledHost<'o> {
             starts: 0,
             codes: Vec::new(),
             written: 0,
+            renames: 0,
         };
         events.into_iter().for_each(|(at, event)| host.plan(at, event));
         host.begin();
@@ -156,7 +159,8 @@ impl<'o> ModelledHost<'o> {
     fn tick_before(&mut self, until: u64) -> bool {
         let Some(watch) = &self.watch else { return false };
         let wake = (watch.poll_timeout().0 as i64 - self.offset()).max(0) as u64;
-        if wake >= until {
+        // What was due in a suspend happens at its end.
+        if wake >= until || until <= self.now {
             return false;
         }
         // A watch that wants to be woken at once is woken in the next second: time must pass.
@@ -361,6 +365,10 @@ impl<'o> ModelledHost<'o> {
                     }
                 }
             }
+            HostEvent::Suspend(span) => self.suspend(span),
+            HostEvent::LoseHistory(kind) => self.lose_history(kind),
+            HostEvent::AcceptHistory => self.accept_history(),
+            HostEvent::Recipients(channel, are_refused) => self.refuse_recipients(channel, are_refused),
             HostEvent::Test => self.send(WatchEvent::Command(PersonCommand::TestAlerts)),
             HostEvent::Pause(span) => self.pause(span),
             HostEvent::Check(array, is_on) => self.check(array, is_on),

@@ -27,6 +27,13 @@ pub const POWER_OFFS_A_YEAR: f64 = 6.0;
 /// Times a year that the clock is found to be wrong and set: a judgement.
 pub const CLOCK_STEPS_A_YEAR: f64 = 2.0;
 
+/// Times a year that an odd host is suspended, loses its history, and that a server refuses a recipient of a channel: judgements.
+pub const SUSPENDS_A_YEAR: f64 = 8.0;
+/// See above.
+pub const HISTORY_LOSSES_A_YEAR: f64 = 2.0;
+/// See above.
+pub const REFUSALS_A_YEAR: f64 = 3.0;
+
 /// Times a year that an array is checked by its own checker: a judgement.
 pub const CHECKS_A_YEAR: f64 = 4.0;
 
@@ -54,7 +61,8 @@ pub struct HostSetup {
     pub forgets_time: bool,
     /// Is the host off every night?
     pub is_off_at_night: bool,
-    /// Do disks have loose plugs, hot days, and attributes that mean something else than their number?
+    /// Do disks have loose plugs, hot days, other names after a reset, and attributes that mean something else than their number? Is the
+    /// machine suspended, its history lost, and do servers refuse recipients?
     pub is_odd: bool,
     /// A bug seeded in the watch. Used only with the feature `planted`.
     pub bug: Option<WatchBug>,

@@ -5,7 +5,7 @@ use crate::Watch;
 use crate::calendar::{DAY, HOUR, MINUTE, UtcCalendar};
 use crate::events::{PersonCommand, WatchEvent};
 use crate::health::HealthState;
-use crate::incident::MessageReason;
+use crate::incident::{IncidentKind, MessageReason};
 use crate::status::LightColour;
 use scrubjay_core::units::UnixSeconds;
 
@@ -119,4 +119,25 @@ fn a_pause_without_an_end_survives_a_clock_that_is_set_back() {
     rig.now = UnixSeconds(rig.now.0 - HOUR);
     rig.wait(HOUR);
     assert_eq!(rig.watch.status(rig.now).paused_until, Some(UnixSeconds(u64::MAX)));
+}
+
+#[test]
+fn a_suspend_makes_no_disk_unknown_or_missing_and_no_clock_wrong() {
+    let mut rig = rig_after_days();
+    rig.feed(WatchEvent::DiskGone("sdb".into()));
+    let before = rig.sent.len();
+    rig.now = UnixSeconds(rig.now.0 + 5 * DAY);
+    rig.feed(WatchEvent::Suspended(5 * DAY));
+    rig.feed(WatchEvent::Tick);
+    let status = rig.watch.status(rig.now);
+    assert!(!status.is_clock_doubted, "{}", status.sentence);
+    let kinds = |rig: &Rig| {
+        let incidents = rig.watch.status(rig.now).incidents;
+        incidents.into_iter().map(|incident| incident.key.kind).collect::<Vec<_>>()
+    };
+    assert!(!kinds(&rig).contains(&IncidentKind::Unknown) && !kinds(&rig).contains(&IncidentKind::Missing));
+    let told = rig.subjects_since(before);
+    assert!(!told.iter().any(|subject| subject.contains("not known") || subject.contains("MISSING")), "{told:?}");
+    rig.wait(HOUR);
+    assert!(kinds(&rig).contains(&IncidentKind::Missing), "what stays away is missing");
 }
