@@ -8,6 +8,7 @@ use scrubjay_core::layout::{Layout, LayoutKind};
 use scrubjay_core::units::UnixSeconds;
 use scrubjay_core::volume::format::assemble::{Assembly, GivenMember, assemble};
 use scrubjay_core::volume::format::geometry::{ArrayParameters, Geometry};
+use scrubjay_core::volume::format::losses::LossRegister;
 use scrubjay_core::volume::format::superblock::{
     FailureReason, Features, MemberRecord, MemberState, Superblock, SuperblockError,
 };
@@ -60,6 +61,7 @@ fn member(index: usize, byte: &mut impl FnMut() -> u8) -> GivenMember {
         is_clean: true,
         geometry: Geometry::fit(&parameters, MEMBER_BYTES, None).expect("room for it"),
         features: Features::default(),
+        losses: LossRegister::default(),
         starts: std::array::from_fn(|place| if place < 6 { 0 } else { u64::from(byte() / 100) }),
         map_sum: 0,
         member: MemberIndex((index + usize::from(byte())) % disks),

@@ -66,10 +66,15 @@ for chunk in 4KiB 64KiB; do
   read_meanwhile &
   client=$!
   soon test -e "$work/has-begun"
-  scrub "beside-$chunk" lab
+  # On a busy machine a scrub may be over before the client's first request.
+  for _ in 1 2 3; do
+    scrub "beside-$chunk" lab
+    is_seen=$(jq '.targets[0] | .detector == "server" and .slowdown.foreground_requests > 0' "$work/$name.json")
+    [ "$status" = 0 ] && [ "$is_seen" = false ] || break
+  done
   touch "$work/is-over"
   expect "$chunk: beside a client, damage is found and repaired, by one or the other" $status 0
-  expect "$chunk: the client was seen" "$(jq '.targets[0] | .detector == "server" and .slowdown.foreground_requests > 0' "$work/$name.json")" true
+  expect "$chunk: the client was seen" "$is_seen" true
   wait $client && client_ended=0 || client_ended=$?
   expect "$chunk: it read what was written" $client_ended 0
 

@@ -356,7 +356,7 @@ fn drives(text: &mut MetricsText, disks: &[DiskPast], is_fresh: bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scrubjay_jobs::control::ReadingEntry;
+    use scrubjay_jobs::control::{PoolEntry, ReadingEntry};
     use std::sync::Arc;
     use std::time::Instant;
 
@@ -407,6 +407,9 @@ mod tests {
             ReadingEntry { oldest_read: some, pass_share: Some(0.5), slowdown_nanos: some, ..ReadingEntry::default() };
         let disk = DiskEntry { key: "a".into(), reading: reading.clone(), ..DiskEntry::default() };
         let array = ArrayEntry { key: "b".into(), check: Some(reading), ..ArrayEntry::default() };
+        let pool = PoolEntry { lost_blocks: Some(2), scrubbed: some, ..PoolEntry::default() };
+        let pool = ArrayEntry { key: "p".into(), pool: Some(pool), ..ArrayEntry::default() };
+        let volume = ArrayEntry { key: "v".into(), lost_stripes: Some(3), ..ArrayEntry::default() };
         let channel = ChannelEntry {
             name: "c".into(),
             proof: "proven".into(),
@@ -425,7 +428,7 @@ mod tests {
         let past = DiskPast { key: "a".into(), drive, last_pass: 1, ..DiskPast::default() };
         let status = WatchDocument {
             disks: vec![disk],
-            arrays: vec![array],
+            arrays: vec![array, pool, volume],
             channels: vec![channel],
             ..WatchDocument::default()
         };
@@ -464,6 +467,9 @@ mod tests {
             .skip(2)
             .take_while(|line| line.starts_with('|'))
             .collect();
+        assert!(
+            text.contains("array_lost_blocks{array=\"p\"} 2\n") && text.contains("array_lost_blocks{array=\"v\"} 3\n")
+        );
         assert_eq!(documented, rows, "docs/web.md and what /metrics says");
     }
 

@@ -52,6 +52,11 @@ pub fn array_facts(pool: &Zpool, disk_of: impl Fn(Option<u64>, Option<&str>) -> 
     if !is_well && members.iter().all(|member| member.is_in_sync) {
         members.push(ArrayMember { disk: None, is_in_sync: false, data_start: 0 });
     }
+    // A device that is being filled calls itself ONLINE, and the JSON does not say which one it is: it may be in any group.
+    if matches!(pool.scan, ScanNow::Resilver(_)) && members.iter().all(|member| member.is_in_sync) {
+        groups.iter_mut().for_each(|group: &mut MemberGroup| group.places.push(members.len()));
+        members.push(ArrayMember { disk: None, is_in_sync: false, data_start: 0 });
+    }
     errors.sort();
     let redundancy = groups.iter().map(|group: &MemberGroup| group.redundancy).min().unwrap_or(0);
     ArrayFacts {
@@ -61,7 +66,7 @@ pub fn array_facts(pool: &Zpool, disk_of: impl Fn(Option<u64>, Option<&str>) -> 
         redundancy,
         members,
         activity: match pool.scan {
-            ScanNow::Resilver(_) => ArrayActivity::Rebuilding,
+            ScanNow::Resilver(_) | ScanNow::Moving => ArrayActivity::Rebuilding,
             ScanNow::Scrub(_) => ArrayActivity::Checking,
             ScanNow::Idle | ScanNow::Paused(_) => ArrayActivity::Idle,
         },

@@ -30,8 +30,10 @@ pub enum ScanNow {
     Scrub(Option<f64>),
     /// So it did, and somebody paused it.
     Paused(Option<f64>),
-    /// It fills a device, or moves data.
+    /// It fills a device.
     Resilver(Option<f64>),
+    /// It moves data off a device, or onto one more.
+    Moving,
 }
 
 impl ScanNow {
@@ -45,6 +47,7 @@ impl ScanNow {
                 format!("scrub paused{}", share.map_or(String::new(), |_| format!(" at{}", done(share))))
             }
             ScanNow::Resilver(share) => format!("resilver{}", done(share)),
+            ScanNow::Moving => "data are moved".to_owned(),
         }
     }
 }

@@ -42,8 +42,8 @@ fn pool_of(name: &str, pool: &Value) -> Option<Zpool> {
         let state = value.get(key).and_then(|stats| text(stats, "state"));
         matches!(state.as_deref(), Some("ACTIVE" | "SCANNING"))
     };
-    let is_moving = ["removal_stats", "raidz_expand_stats"].iter().any(|key| moves(pool, key))
-        || tops.iter().any(|top| moves(top, "rebuild_stats"));
+    let is_moving = ["removal_stats", "raidz_expand_stats"].iter().any(|key| moves(pool, key));
+    let is_rebuilt = tops.iter().any(|top| moves(top, "rebuild_stats"));
     let (scan, scrubbed) = scan(pool.get("scan_stats"));
     let files = pool.get("errlist").and_then(Value::as_array);
     let files: Vec<String> =
@@ -58,7 +58,11 @@ fn pool_of(name: &str, pool: &Value) -> Option<Zpool> {
             Some(blocks) => PoolLosses::Lost { blocks, files },
             None => PoolLosses::Unknown("zpool status does not say how many errors there are".to_owned()),
         },
-        scan: if is_moving && scan == ScanNow::Idle { ScanNow::Resilver(None) } else { scan },
+        scan: match scan {
+            ScanNow::Idle if is_rebuilt => ScanNow::Resilver(None),
+            ScanNow::Idle if is_moving => ScanNow::Moving,
+            _ => scan,
+        },
         scrubbed,
     })
 }

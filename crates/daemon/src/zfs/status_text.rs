@@ -72,7 +72,7 @@ fn pool_of(block: &[&str]) -> Result<Zpool, String> {
     }
     let is_moving = ["remove", "expand"].iter().any(|key| first(key).is_some_and(|text| text.contains("in progress")));
     if is_moving && scan == ScanNow::Idle {
-        scan = ScanNow::Resilver(None);
+        scan = ScanNow::Moving;
     }
     Ok(Zpool {
         losses: losses(of_key("errors").unwrap_or_default()),

@@ -24,12 +24,12 @@ fn a_scrub_of_a_part_is_not_the_last_scrub() {
 }
 
 #[test]
-fn data_that_move_are_a_resilver() {
+fn data_that_move_are_no_resilver_and_a_rebuild_is_one() {
     let text = r#"{"pools":{"a":{"state":"ONLINE","error_count":0,"removal_stats":{"state":"SCANNING"}},
         "b":{"state":"ONLINE","error_count":0,"vdevs":{"b":{"vdevs":{"mirror-0":{"rebuild_stats":{"state":"ACTIVE"}}}}}},
         "c":{"state":"ONLINE","error_count":0,"removal_stats":{"state":"FINISHED"}}}}"#;
     let scans: Vec<ScanNow> = pools(text).unwrap().iter().map(|pool| pool.scan).collect();
-    assert_eq!(scans, [ScanNow::Resilver(None), ScanNow::Resilver(None), ScanNow::Idle]);
+    assert_eq!(scans, [ScanNow::Moving, ScanNow::Resilver(None), ScanNow::Idle]);
 }
 
 #[test]

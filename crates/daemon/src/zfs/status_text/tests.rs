@@ -40,10 +40,7 @@ fn forms_of_the_scan_line() {
             "  scan: resilver (mirror-0) in progress since Sat Nov 28 00:22:34 2026\n\t1G scanned, 50.00% done\n",
             (ScanNow::Resilver(Some(0.5)), LastScrub::Unknown),
         ),
-        (
-            "remove: Evacuation of vdb in progress since Sat Nov 28 00:22:34 2026\n",
-            (ScanNow::Resilver(None), LastScrub::Never),
-        ),
+        ("remove: Evacuation of vdb in progress since Sat Nov 28 00:22:34 2026\n", (ScanNow::Moving, LastScrub::Never)),
         (
             "remove: Removal of vdev 1 copied 48K in 0h0m, completed on Sat Nov 28 00:22:34 2026\n",
             (ScanNow::Idle, LastScrub::Never),
