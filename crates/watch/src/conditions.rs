@@ -3,7 +3,7 @@
 use crate::calendar::{DAY, HOUR, elapsed, show_date};
 use crate::causes::{HELD_SHOWN_MAX, degraded_key};
 use crate::events::WatchBug;
-use crate::facts::{ArrayFacts, ArrayKind, DiskKey};
+use crate::facts::{ArrayActivity, ArrayFacts, ArrayKind, DiskKey};
 use crate::health::{HealthSign, HealthState};
 use crate::incident::{Condition, IncidentKey, IncidentKind, IncidentRow, IncidentSubject, Urgency};
 use crate::passes::ArrayFlaws;
@@ -408,6 +408,10 @@ impl Watch {
         lines.extend(gone.iter().map(|disk| self.disk_line(disk)));
         let pool = (array.kind() == ArrayKind::Zfs).then(|| typed(&array.name));
         lines.extend(match (gone.is_empty(), pool) {
+            (true, Some(pool)) if array.activity == ArrayActivity::Rebuilding => vec![
+                "Do        have a backup, and wait: ZFS fills a device".to_owned(),
+                format!("          how far it is: sudo zpool status {pool}"),
+            ],
             (_, Some(pool)) => vec![
                 format!("Do        1. have a backup; sudo zpool status {pool} names the device"),
                 "          2. look at the disk's cable, its power and its port".to_owned(),

@@ -148,3 +148,26 @@ fn groups_lose_their_own_members() {
     lose(&mut pool, 1, 0);
     assert_eq!(facts(&pool).redundancy_left(), -1);
 }
+
+/// In a resilver everything calls itself ONLINE: it lacks one device of unknown place, unless one that works is exchanged.
+#[test]
+fn a_resilver_lacks_a_device_where_one_may_lack() {
+    let leaf = |name: &str, state: &str| Vdev::new(name, VdevClass::Data, state);
+    let above = |name: &str, children: Vec<Vdev>| Vdev { children, ..Vdev::new(name, VdevClass::Data, "ONLINE") };
+    let mirror = |children| above("mirror-0", children);
+    let pairs = || mirror(vec![leaf("a", "ONLINE"), leaf("b", "ONLINE")]);
+    let replacing =
+        |old: &str| mirror(vec![leaf("a", "ONLINE"), above("replacing-0", vec![leaf("b", old), leaf("c", "ONLINE")])]);
+    for (vdevs, left, is_degraded, why) in [
+        (vec![pairs()], 0, true, "a device comes back"),
+        (vec![pairs(), leaf("d", "ONLINE")], 0, true, "a device alone is never filled"),
+        (vec![replacing("ONLINE")], 1, false, "a device that works is exchanged"),
+        (vec![replacing("OFFLINE")], 0, true, "a device that is dead is replaced"),
+    ] {
+        let [healthy, ..] = &forms!("healthy")[0].1[..] else { panic!("a pool") };
+        let pool = Zpool { vdevs, scan: ScanNow::Resilver(None), ..healthy.clone() };
+        let facts = array_facts(&pool, |_, path| path.map(str::to_owned));
+        assert_eq!((facts.redundancy_left(), facts.is_degraded()), (left, is_degraded), "{why}");
+        assert!(array_facts(&Zpool { scan: ScanNow::Moving, ..pool }, |_, _| None).redundancy_left() >= 0, "{why}");
+    }
+}
