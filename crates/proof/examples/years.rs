@@ -76,7 +76,8 @@ fn arguments() -> Option<YearArguments> {
 
 /// Runs one seed; a panic counts as a fault.
 fn attempt(seed: u64, bug: Option<WatchBug>) -> YearOutcome {
-    let setup = HostSetup { bug, ..HostSetup::storm(seed) };
+    let has_suspends = bug == Some(WatchBug::SuspendIsWrongClock);
+    let setup = HostSetup { bug, has_suspends, ..HostSetup::storm(seed) };
     catch_unwind(|| years::run(setup))
         .unwrap_or_else(|_| YearOutcome { faults: vec!["it panicked: see above".to_owned()], ..YearOutcome::default() })
 }

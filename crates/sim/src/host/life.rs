@@ -123,6 +123,11 @@ pub(super) fn draw(setup: &HostSetup) -> Vec<(u64, HostEvent)> {
     if setup.is_odd {
         events.extend(oddities_of_host(setup, end));
     }
+    if setup.has_suspends {
+        let mut rng = Rng::stream(setup.seed, 10);
+        let times = times(&mut rng, SUSPENDS_A_YEAR, end);
+        events.extend(times.into_iter().map(|at| (at, HostEvent::Suspend(MINUTE + rng.below(6 * DAY)))));
+    }
     if rng.below(5) > 0 {
         events.push((EPOCH + 10 * MINUTE, HostEvent::Test));
     }
@@ -180,13 +185,10 @@ fn oddities(setup: &HostSetup, disk: usize, end: u64) -> Vec<(u64, HostEvent)> {
     events
 }
 
-/// A machine that is suspended, loses its history, and has recipients whose addresses a server refuses for some days.
+/// A machine that loses its history, and has recipients whose addresses a server refuses for some days.
 fn oddities_of_host(setup: &HostSetup, end: u64) -> Vec<(u64, HostEvent)> {
     let mut rng = Rng::stream(setup.seed, 9);
     let mut events = Vec::new();
-    for at in times(&mut rng, SUSPENDS_A_YEAR, end) {
-        events.push((at, HostEvent::Suspend(MINUTE + rng.below(6 * DAY))));
-    }
     for at in times(&mut rng, HISTORY_LOSSES_A_YEAR, end) {
         events.push((at, HostEvent::LoseHistory(rng.below(4) as usize)));
     }

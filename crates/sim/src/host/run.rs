@@ -53,8 +53,6 @@ pub struct ModelledHost<'o> {
     pub(super) codes: Vec<(String, String)>,
     /// One more than the greatest number of a message written so far.
     pub(super) written: u64,
-    /// How often a disk that came back got another name.
-    pub(super) renames: usize,
 }
 
 /// Counts of a whole run.
@@ -90,7 +88,6 @@ impl<'o> ModelledHost<'o> {
             starts: 0,
             codes: Vec::new(),
             written: 0,
-            renames: 0,
         };
         events.into_iter().for_each(|(at, event)| host.plan(at, event));
         host.begin();

@@ -61,9 +61,11 @@ pub struct HostSetup {
     pub forgets_time: bool,
     /// Is the host off every night?
     pub is_off_at_night: bool,
-    /// Do disks have loose plugs, hot days, other names after a reset, and attributes that mean something else than their number? Is the
-    /// machine suspended, its history lost, and do servers refuse recipients?
+    /// Do disks have loose plugs, hot days, and attributes that mean something else than their number? Is its
+    /// history lost, and do servers refuse recipients?
     pub is_odd: bool,
+    /// Is it suspended now and then? No storm is: the oracle's dates of reminders and of quiet hours do not allow for it yet.
+    pub has_suspends: bool,
     /// A bug seeded in the watch. Used only with the feature `planted`.
     pub bug: Option<WatchBug>,
 }
@@ -100,6 +102,7 @@ impl HostSetup {
             forgets_time: false,
             is_off_at_night: false,
             is_odd: false,
+            has_suspends: false,
             bug: None,
         }
     }
