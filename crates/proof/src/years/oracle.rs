@@ -448,6 +448,9 @@ impl HostObserver for YearOracle {
             }
             HostFact::Power(is_on) => {
                 if is_on {
+                    if let Some(off) = self.power.off_since() {
+                        self.disks.iter_mut().for_each(|disk| disk.was_off(off, at));
+                    }
                     self.mail.begin(at);
                 } else {
                     self.on_killed(at);

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+const DAY: u64 = 24 * 3600;
+
 /// Points whose ages are followed on each disk, evenly spaced.
 const POINTS: usize = 64;
 
@@ -95,6 +97,12 @@ impl DiskTruth {
         }
     }
 
+    /// Notes that the machine was off: heat that was known then is known to be over a day after that, when SMART is read again.
+    pub fn was_off(&mut self, from: u64, to: u64) {
+        let is_known = |hot: &&mut (u64, u64)| hot.0 <= from && hot.1 > from;
+        self.hots.iter_mut().filter(is_known).for_each(|hot| hot.1 = hot.1.max(to + DAY));
+    }
+
     /// Was it out, or too hot, at a time, or until some seconds before it?
     pub fn was_away(&self, at: u64, before: u64) -> bool {
         self.outs.iter().chain(&self.hots).any(|&(from, to)| from <= at && to.saturating_add(before) > at)
@@ -160,6 +168,11 @@ pub(super) struct PowerTruth {
 }
 
 impl PowerTruth {
+    /// Since when it is off; `None`: it is on, or was never on.
+    pub fn off_since(&self) -> Option<u64> {
+        self.off.last().filter(|last| last.1 == u64::MAX).map(|last| last.0)
+    }
+
     pub fn switch(&mut self, at: u64, is_on: bool) {
         if is_on {
             if let Some(last) = self.off.last_mut().filter(|last| last.1 == u64::MAX) {
