@@ -340,8 +340,8 @@ fn fault(status: &Status) -> Option<String> {
     let name = shown(if status.name.is_empty() { &status.array } else { &status.name });
     let state = status.state.to_string().to_uppercase();
     let bare = if status.redundancy_left() == Some(0) { ", with no redundancy left" } else { "" };
-    let lost = if status.lost > 0 { ", and HAS LOST DATA" } else { "" };
-    (status.state.is_reduced() || status.lost > 0).then(|| format!("{name} is {state}{bare}{lost}"))
+    let lost = if status.is_whole() { "" } else { ", and HAS LOST DATA" };
+    (status.state.is_reduced() || !status.is_whole()).then(|| format!("{name} is {state}{bare}{lost}"))
 }
 
 fn name_of(disk: &InventoryDisk) -> String {

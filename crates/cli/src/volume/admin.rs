@@ -117,12 +117,10 @@ fn print(status: &commands::Status, width: Option<usize>, out: &mut impl Write) 
     print_prose(out, "  ", &state, width)?;
     if let Some(words) = status.loss_words() {
         print_prose(out, "  ", &format!("LOST: {words}"), width)?;
-        print_prose(
-            out,
-            "  ",
-            &format!("  {}: restore what lies there from a backup", runs_words(&status.lost_runs)),
-            width,
-        )?;
+        let place =
+            stripe_bytes(status).map_or(String::new(), |bytes| format!(" (stripe N: from byte N x {bytes} on)"));
+        let text = format!("  {}{place}: restore what lies there from a backup", runs_words(&status.lost_runs));
+        print_prose(out, "  ", &text, width)?;
     }
     if status.lost > 0 && status.lost_stripes.is_none() {
         let lost = times(status.lost);
@@ -159,6 +157,12 @@ fn print_members(status: &commands::Status, width: Option<usize>, out: &mut impl
         print_folded(out, &hint, width)?;
     }
     Ok(())
+}
+
+/// The bytes of the volume in a stripe; `None`: the server states no shape.
+fn stripe_bytes(status: &commands::Status) -> Option<u64> {
+    let data: u64 = status.shape.split_once('+')?.0.parse().ok()?;
+    data.checked_mul(status.chunk_bytes)
 }
 
 /// Runs of stripes that are listed, at most.

@@ -146,6 +146,8 @@ fn what_is_lost_stays_known_over_restarts_and_crashes_until_it_is_written() {
         assert_eq!((status.code, &document["lost_stripes"], &document["lost_runs"]), (code, &json!(stripes), &runs));
         let text = served.run(&["volume", "status"]);
         assert_eq!((text.code, text.stdout.contains("LOST")), (code, stripes > 0), "{text:?}");
+        let bare = served.run(&[]);
+        assert_eq!(bare.stdout.contains("photos is OPEN, and HAS LOST DATA"), stripes > 0, "{bare:?}");
         let findings = served.run(&["volume", "findings"]);
         assert_eq!((findings.code, findings.stdout.contains("lost data")), (code, stripes > 0), "{findings:?}");
     };
