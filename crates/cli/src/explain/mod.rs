@@ -56,13 +56,9 @@ pub fn run(args: &ExplainArgs) -> Result<Exit> {
 
 /// The imported pool of ZFS with this name, if no disk has it.
 fn pool_named(name: &str) -> Option<ArrayEntry> {
-    let is_pool =
-        inventory::find(name).is_ok_and(|disks| disks.is_empty()) && zfs_pool::pool_of(Path::new(name)).is_some();
-    if !is_pool {
-        return None;
-    }
-    let pool = zfs_pool::pool_of(Path::new(name));
-    zfs::pools().into_iter().find(|entry| Some(&entry.name) == pool.as_ref())
+    let pool = zfs_pool::pool_of(Path::new(name))?;
+    let is_no_disk = inventory::find(name).is_ok_and(|disks| disks.is_empty());
+    zfs::pools().into_iter().find(|entry| is_no_disk && entry.name == pool)
 }
 
 /// Explains a pool.

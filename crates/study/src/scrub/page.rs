@@ -99,7 +99,7 @@ fn times(findings: &[&ScrubFindings]) -> Table {
     Table {
         name: "scrub-times".into(),
         title: "How long a disk of 4 TB takes".into(),
-        caption: "At each mean slowdown, by the policy and in the form that `scrubjay scrub` ships with (strict: the mean so far is within \
+        caption: "At each mean slowdown, by the policy and in the form that \"scrubjay scrub\" ships with (strict: the mean so far is within \
                   the goal all the time); it learns the load as it goes."
             .into(),
         head: ["trace".to_owned()].into_iter().chain(head).collect(),
