@@ -3,11 +3,11 @@
 use crate::calendar::{DAY, HOUR, elapsed, show_date};
 use crate::causes::{HELD_SHOWN_MAX, degraded_key};
 use crate::events::WatchBug;
-use crate::facts::{ArrayActivity, ArrayFacts, ArrayKind, DiskKey};
+use crate::facts::{ArrayFacts, ArrayKind, DiskKey};
 use crate::health::{HealthSign, HealthState};
 use crate::incident::{Condition, IncidentKey, IncidentKind, IncidentRow, IncidentSubject, Urgency};
 use crate::passes::ArrayFlaws;
-use crate::pool::ZpoolFacts;
+use crate::pool::{PoolLack, ZpoolFacts};
 use crate::reading::{ReadingState, SessionPhase};
 use crate::risk::{StripeRisk, stripe_risk};
 use crate::rows::SessionRefusal;
@@ -396,11 +396,14 @@ impl Watch {
             }
         };
         let members = array.members.len();
+        let lack = array.pool.as_ref().map_or(PoolLack::Nothing, |pool| pool.lack);
+        let how = match lack {
+            PoolLack::Nothing => format!("{missing} of {members} members missing or not in sync"),
+            PoolLack::Filling => "a device is being filled; ZFS does not say which".to_owned(),
+            PoolLack::Amiss => "ZFS calls it less than ONLINE; a spare may stand in for a device".to_owned(),
+        };
         let mut lines = vec![
-            format!(
-                "Array     {} ({}), {missing} of {members} members missing or not in sync",
-                array.name, array.level
-            ),
+            format!("Array     {} ({}), {how}", array.name, array.level),
             format!("At risk   {} more may fail before data are lost", left.max(0)),
         ];
         let gone = self.disks.values().filter(|disk| disk.live.name.is_none() && state.misses(&disk.row.facts.key));
@@ -408,7 +411,7 @@ impl Watch {
         lines.extend(gone.iter().map(|disk| self.disk_line(disk)));
         let pool = (array.kind() == ArrayKind::Zfs).then(|| typed(&array.name));
         lines.extend(match (gone.is_empty(), pool) {
-            (true, Some(pool)) if array.activity == ArrayActivity::Rebuilding => vec![
+            (true, Some(pool)) if lack == PoolLack::Filling => vec![
                 "Do        have a backup, and wait: ZFS fills a device".to_owned(),
                 format!("          how far it is: sudo zpool status {pool}"),
             ],
@@ -427,6 +430,9 @@ impl Watch {
         // Each place has a sign of its own: another lost member is news, even if one has come back meanwhile.
         let lost = array.members.iter().enumerate().filter(|(_, member)| !member.is_in_sync);
         let mut amounts: Vec<(String, u64)> = lost.map(|(place, _)| (format!("member {place}"), 1)).collect();
+        if lack != PoolLack::Nothing {
+            amounts.push(("a member".to_owned(), 1));
+        }
         amounts.sort();
         Some(Condition { urgency, amounts, headline, lines, controller: None, cause: None })
     }

@@ -1,7 +1,7 @@
 //! Facts about disks and arrays, from the pump: values as the kernel and the drives give them.
 
 use crate::attributes::{self, AttributeMeaning};
-use crate::pool::ZpoolFacts;
+use crate::pool::{MemberGroup, PoolLack, ZpoolFacts};
 use scrubjay_core::layout::Layout;
 use scrubjay_core::units::{SectorRange, UnixSeconds};
 use std::fmt;
@@ -203,7 +203,11 @@ impl ArrayFacts {
             let is_lost = |place: &&usize| self.members.get(**place).is_some_and(|member| !member.is_in_sync);
             places.iter().filter(is_lost).count() as i64
         };
-        if let Some(left) = groups.map(|group| i64::from(group.redundancy) - lost_of(&group.places)).min() {
+        // What is being filled may be in any group that has redundancy.
+        let is_filling = self.pool.as_ref().is_some_and(|pool| pool.lack == PoolLack::Filling);
+        let filling = |group: &MemberGroup| i64::from(is_filling && group.redundancy > 0);
+        let left_in = |group: &MemberGroup| i64::from(group.redundancy) - lost_of(&group.places) - filling(group);
+        if let Some(left) = groups.map(left_in).min() {
             return left;
         }
         let is_lost = |member: &ArrayMember| !member.is_in_sync;
@@ -228,6 +232,7 @@ impl ArrayFacts {
     /// Is one of its members missing, or not in sync yet?
     pub fn is_degraded(&self) -> bool {
         self.members.iter().any(|member| !member.is_in_sync)
+            || self.pool.as_ref().is_some_and(|pool| pool.lack != PoolLack::Nothing)
     }
 
     /// Is a disk of this name a member?

@@ -8,6 +8,8 @@ use scrubjay_core::units::UnixSeconds;
 pub struct ZpoolFacts {
     /// The members of each top-level vdev without which the pool is lost.
     pub groups: Vec<MemberGroup>,
+    /// What it lacks that no member's place shows.
+    pub lack: PoolLack,
     /// Why it does not serve its data now, in ZFS's word (`SUSPENDED`); `None`: it does.
     pub failed: Option<String>,
     /// Whether it has lost data.
@@ -29,6 +31,17 @@ pub struct MemberGroup {
     pub redundancy: u32,
     /// Their places among the array's members.
     pub places: Vec<usize>,
+}
+
+/// What a pool lacks that no member's place shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PoolLack {
+    /// Nothing.
+    Nothing,
+    /// A device is being filled, and ZFS does not say which: it calls itself ONLINE, too.
+    Filling,
+    /// ZFS calls the pool less than ONLINE, and no device shows why: a spare stands in for one.
+    Amiss,
 }
 
 /// Whether a pool has lost data.
@@ -123,6 +136,7 @@ mod tests {
         let after = |known, seen| {
             let facts = |scrubbed| ZpoolFacts {
                 groups: Vec::new(),
+                lack: PoolLack::Nothing,
                 failed: None,
                 losses: PoolLosses::None,
                 errors: Vec::new(),

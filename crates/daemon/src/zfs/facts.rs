@@ -5,7 +5,7 @@ use scrubjay_core::units::UnixSeconds;
 use scrubjay_device::shown;
 use scrubjay_watch::counted;
 use scrubjay_watch::facts::{ArrayActivity, ArrayFacts, ArrayMember};
-use scrubjay_watch::pool::{MemberGroup, PoolLosses, ZpoolFacts};
+use scrubjay_watch::pool::{MemberGroup, PoolLack, PoolLosses, ZpoolFacts};
 use std::path::Path;
 
 /// Without control characters.
@@ -47,22 +47,15 @@ pub fn array_facts(pool: &Zpool, disk_of: impl Fn(Option<u64>, Option<&str>) -> 
         let aside = aside.filter_map(disk).collect::<Vec<_>>();
         members.extend(aside.into_iter().map(|disk| ArrayMember { disk: Some(disk), is_in_sync: true, data_start: 0 }));
     }
-    let lacks_none = |members: &[ArrayMember]| members.iter().all(|member| member.is_in_sync);
-    let unknown = ArrayMember { disk: None, is_in_sync: false, data_start: 0 };
-    // A device that is being filled calls itself ONLINE, and the JSON does not say which one it is: it may be in any group. Where one
-    // that works is replaced nothing lacks meanwhile.
+    // Where a device that works is replaced by another one nothing lacks meanwhile.
     let is_exchange =
         tops().flat_map(|top| &top.children).any(|slot| slot.leaves().iter().filter(|leaf| leaf.works()).count() > 1);
-    if matches!(pool.scan, ScanNow::Resilver(_)) && lacks_none(&members) && !is_exchange {
-        let may_lack = groups.iter_mut().filter(|group: &&mut MemberGroup| group.redundancy > 0);
-        may_lack.for_each(|group| group.places.push(members.len()));
-        members.push(unknown.clone());
-    }
-    // Something is amiss that the tree does not show, or that a spare makes good for the time being.
-    let is_well = pool.state == "ONLINE";
-    if !is_well && lacks_none(&members) {
-        members.push(unknown);
-    }
+    let lack = match pool.scan {
+        _ if members.iter().any(|member| !member.is_in_sync) => PoolLack::Nothing,
+        ScanNow::Resilver(_) if !is_exchange => PoolLack::Filling,
+        _ if pool.state != "ONLINE" => PoolLack::Amiss,
+        _ => PoolLack::Nothing,
+    };
     errors.sort();
     let redundancy = groups.iter().map(|group: &MemberGroup| group.redundancy).min().unwrap_or(0);
     ArrayFacts {
@@ -81,6 +74,7 @@ pub fn array_facts(pool: &Zpool, disk_of: impl Fn(Option<u64>, Option<&str>) -> 
         lost_stripes: None,
         pool: Some(ZpoolFacts {
             groups,
+            lack,
             failed: Some(shown(&pool.state)).filter(|state| !matches!(state.as_str(), "ONLINE" | "DEGRADED")),
             losses: match &pool.losses {
                 PoolLosses::None => PoolLosses::None,

@@ -6,7 +6,7 @@ use crate::events::WatchEvent;
 use crate::facts::*;
 use crate::hold::HoldBack;
 use crate::incident::IncidentKind;
-use crate::pool::{LastScrub, MemberGroup, PoolLosses, ZpoolFacts};
+use crate::pool::{LastScrub, MemberGroup, PoolLack, PoolLosses, ZpoolFacts};
 use crate::status::LightColour;
 use scrubjay_core::units::UnixSeconds;
 
@@ -15,6 +15,7 @@ fn pool(alter: impl FnOnce(&mut ArrayFacts, &mut ZpoolFacts)) -> ArrayFacts {
     let mut array = ArrayFacts { level: "ZFS mirror".into(), layout: None, ..array(&["sda", "sdb"]) };
     let mut pool = ZpoolFacts {
         groups: vec![MemberGroup { redundancy: 1, places: vec![0, 1] }],
+        lack: PoolLack::Nothing,
         failed: None,
         losses: PoolLosses::None,
         errors: Vec::new(),
@@ -197,4 +198,33 @@ fn a_pool_that_was_never_scrubbed_has_as_long_as_any_disk() {
     assert_eq!(told(&rig), 0);
     rig.wait(4 * DAY);
     assert!(told(&rig) >= 1);
+}
+
+/// A resilver: each device calls itself ONLINE, and so does the pool.
+#[test]
+fn a_pool_that_fills_a_device_is_not_whole_before_it_is_over() {
+    let mut rig = rig(pool(|array, _| array.members[1].is_in_sync = false));
+    rig.wait(HOUR);
+    let filling = pool(|array, pool| {
+        array.activity = ArrayActivity::Rebuilding;
+        pool.lack = PoolLack::Filling;
+    });
+    assert_eq!((filling.redundancy_left(), filling.is_degraded()), (0, true));
+    let before = see(&mut rig, filling);
+    assert!(
+        !rig.subjects_since(before).iter().any(|subject| subject.contains("resolved")),
+        "{:?}",
+        rig.subjects_since(before)
+    );
+    let status = rig.watch.status(rig.now);
+    let lines =
+        &status.incidents.iter().find(|incident| incident.key.kind == IncidentKind::Degraded).unwrap().condition.lines;
+    assert!(
+        lines[0].contains("a device is being filled") && lines.iter().any(|line| line.contains("and wait")),
+        "{lines:?}"
+    );
+    let before = see(&mut rig, pool(|_, _| ()));
+    rig.wait(DAY);
+    let told = rig.subjects_since(before);
+    assert!(told.iter().any(|subject| subject.contains("resolved: DATA AT RISK pool tank")), "{told:?}");
 }

@@ -3,7 +3,7 @@
 use crate::history::values::not_understood;
 use rusqlite::Result;
 use scrubjay_core::units::UnixSeconds;
-use scrubjay_watch::pool::{LastScrub, MemberGroup, PoolLosses, ZpoolFacts};
+use scrubjay_watch::pool::{LastScrub, MemberGroup, PoolLack, PoolLosses, ZpoolFacts};
 use serde::{Deserialize, Serialize};
 
 /// As it is written.
@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 struct StoredPool {
     /// Redundancy and places of each group.
     groups: Vec<(u32, Vec<usize>)>,
+    lack: StoredLack,
     failed: Option<String>,
     losses: StoredLosses,
     errors: Vec<(String, u64)>,
@@ -18,6 +19,13 @@ struct StoredPool {
     scrubbed: Option<u64>,
     scan: String,
     since: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+enum StoredLack {
+    Nothing,
+    Filling,
+    Amiss,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -29,9 +37,14 @@ enum StoredLosses {
 
 /// A pool's facts as JSON.
 pub fn pool_text(pool: &ZpoolFacts) -> String {
-    let ZpoolFacts { groups, failed, losses, errors, scrubbed, scan, since } = pool.clone();
+    let ZpoolFacts { groups, lack, failed, losses, errors, scrubbed, scan, since } = pool.clone();
     let stored = StoredPool {
         groups: groups.into_iter().map(|MemberGroup { redundancy, places }| (redundancy, places)).collect(),
+        lack: match lack {
+            PoolLack::Nothing => StoredLack::Nothing,
+            PoolLack::Filling => StoredLack::Filling,
+            PoolLack::Amiss => StoredLack::Amiss,
+        },
         failed,
         losses: match losses {
             PoolLosses::Unknown(why) => StoredLosses::Unknown(why),
@@ -54,9 +67,14 @@ pub fn pool_text(pool: &ZpoolFacts) -> String {
 /// Reads [`pool_text`].
 pub fn pool_of(text: &str) -> Result<ZpoolFacts> {
     let stored = serde_json::from_str(text).map_err(|error| not_understood(format!("the pool {text} ({error})")))?;
-    let StoredPool { groups, failed, losses, errors, scrubbed, scan, since } = stored;
+    let StoredPool { groups, lack, failed, losses, errors, scrubbed, scan, since } = stored;
     Ok(ZpoolFacts {
         groups: groups.into_iter().map(|(redundancy, places)| MemberGroup { redundancy, places }).collect(),
+        lack: match lack {
+            StoredLack::Nothing => PoolLack::Nothing,
+            StoredLack::Filling => PoolLack::Filling,
+            StoredLack::Amiss => PoolLack::Amiss,
+        },
         failed,
         losses: match losses {
             StoredLosses::Unknown(why) => PoolLosses::Unknown(why),

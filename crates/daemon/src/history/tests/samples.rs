@@ -16,7 +16,7 @@ use scrubjay_watch::incident::{
 };
 use scrubjay_watch::loss::{HistoryLoss, LossKind};
 use scrubjay_watch::passes::{ArrayFlaws, PassHistory};
-use scrubjay_watch::pool::{LastScrub, MemberGroup, PoolLosses, ZpoolFacts};
+use scrubjay_watch::pool::{LastScrub, MemberGroup, PoolLack, PoolLosses, ZpoolFacts};
 use scrubjay_watch::rows::{DiskRow, HostRow, MessageRow, ReadingRow, SessionRefusal, WatchRow};
 use tempfile::TempDir;
 
@@ -352,6 +352,7 @@ impl Draw {
                 redundancy: draw.number() as u32,
                 places: draw.some(5, |draw| draw.number() as usize),
             }),
+            lack: self.one_of(&[PoolLack::Nothing, PoolLack::Filling, PoolLack::Amiss]),
             failed: self.maybe(Draw::text),
             losses: self.one_of(&losses),
             errors: self.some(4, |draw| (draw.text(), draw.number())),

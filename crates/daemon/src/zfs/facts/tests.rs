@@ -47,7 +47,7 @@ fn both_forms_of_each_state_say_the_same() {
         (forms!("canceled"), ("A B", 1, Idle, LastScrub::Unknown, "")),
         (forms!("offline"), ("A B!", 0, Idle, ENDED, "")),
         (forms!("missing"), ("A B!", 0, Idle, ENDED, "")),
-        (forms!("resilvering"), ("A B -!", 0, Rebuilding, LastScrub::Unknown, "resilver 10 %")),
+        (forms!("resilvering"), ("A B", 0, Rebuilding, LastScrub::Unknown, "resilver 10 %")),
         (forms!("resilvered"), ("A B", 1, Idle, LastScrub::Unknown, "")),
         (forms!("healed"), ("A B", 1, Idle, ENDED, "")),
     ];
