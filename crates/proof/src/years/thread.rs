@@ -95,8 +95,9 @@ impl ThreadTruth {
 
     /// When the next reminder becomes late, if the machine is on until then; `None`: none is due at `at`.
     pub fn reminder_due(&self, at: u64, jumped: u64) -> Option<u64> {
-        let is_settled = self.untrue + 2 * DAY <= at;
-        let is_due = self.is_open && !self.is_accepted && is_settled;
+        // What is true again counts from two days on. They may end while the machine is off: then it is due when that is on.
+        let since = self.untrue + 2 * DAY;
+        let is_due = self.is_open && !self.is_accepted && since <= at;
         let with_jumps = |time: u64, before: u64| time + (jumped - before);
         let (last, before) = self.last;
         let due = with_jumps(last + pause(self.reminders + 1), before);
@@ -105,7 +106,7 @@ impl ThreadTruth {
             let (written, before) = *self.written.get(self.written.len().checked_sub(most)?)?;
             Some(with_jumps(written + span, before))
         });
-        is_due.then(|| allowed.fold(due, u64::max) + LATE)
+        is_due.then(|| (allowed.fold(due, u64::max) + LATE).max(since))
     }
 }
 
@@ -120,6 +121,15 @@ mod tests {
         assert_eq!(thread.next(MessageCause::Resolved, 10 * DAY + 100, 0, false), Ok(()));
         assert_eq!(thread.next(MessageCause::Opened, 10 * DAY + 200, 0, false), Ok(()));
         assert!(thread.next(MessageCause::Resolved, 10 * DAY + 300, 0, false).is_err());
+    }
+
+    #[test]
+    fn what_is_true_again_is_due_two_days_later_also_if_that_is_while_the_machine_is_off() {
+        let mut thread = ThreadTruth { is_open: true, last: (10 * DAY, 0), untrue: 20 * DAY, ..ThreadTruth::default() };
+        assert_eq!(thread.reminder_due(21 * DAY, 0), None);
+        assert_eq!(thread.reminder_due(50 * DAY, 0), Some(22 * DAY));
+        thread.untrue = 0;
+        assert_eq!(thread.reminder_due(50 * DAY, 0), Some(11 * DAY + LATE));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::disk::BadRun;
 use super::fact::HostFact;
 use super::life::{self, HostEvent};
 use super::run::ModelledHost;
-use super::setup::EPOCH;
+use super::setup::{EPOCH, name_of};
 use scrubjay_core::units::{SECTOR_BYTES, SectorRange};
 use scrubjay_watch::calendar::{DAY, HOUR};
 use scrubjay_watch::events::WatchEvent;
@@ -12,6 +12,9 @@ use scrubjay_watch::facts::{ArrayActivity, ArrayFacts};
 
 /// The speed at which an array is rebuilt, in bytes a second: a judgement.
 const REBUILD_SPEED: u64 = 120_000_000;
+/// The first place whose name a disk may have that comes back, and how many such names there are: more than disks.
+const RENAMED_FROM: usize = 100;
+const RENAMED: usize = 500;
 /// One in this many defects hits two members of an array at one place. That is far rarer in life; here its consequences
 /// are to be seen.
 const DEFECTS_OF_TWO_ONE_IN: u64 = 8;
@@ -60,6 +63,12 @@ impl ModelledHost<'_> {
             return;
         }
         self.disks[number].is_seen = true;
+        if self.setup.is_odd {
+            let is_free = |name: &String| self.disks.iter().all(|disk| disk.facts.name != *name);
+            let mut names = (self.renames..).map(|number| name_of(RENAMED_FROM + number % RENAMED));
+            self.renames += 1;
+            self.disks[number].facts.name = names.find(is_free).expect("there are more names than disks");
+        }
         self.observe(&HostFact::DiskBack(number));
         self.send(WatchEvent::DiskSeen(self.disks[number].facts.clone()));
         if let Some((array, _)) = self.membership(number) {

@@ -53,6 +53,8 @@ pub struct ModelledHost<'o> {
     pub(super) codes: Vec<(String, String)>,
     /// One more than the greatest number of a message written so far.
     pub(super) written: u64,
+    /// How often a disk that came back got another name.
+    pub(super) renames: usize,
 }
 
 /// Counts of a whole run.
@@ -88,6 +90,7 @@ impl<'o> ModelledHost<'o> {
             starts: 0,
             codes: Vec::new(),
             written: 0,
+            renames: 0,
         };
         events.into_iter().for_each(|(at, event)| host.plan(at, event));
         host.begin();

@@ -61,7 +61,7 @@ pub struct HostSetup {
     pub forgets_time: bool,
     /// Is the host off every night?
     pub is_off_at_night: bool,
-    /// Do disks have loose plugs, hot days, and attributes that mean something else than their number? Is its
+    /// Do disks have loose plugs, hot days, other names after a reset, and attributes that mean something else than their number? Is its
     /// history lost, and do servers refuse recipients?
     pub is_odd: bool,
     /// Is it suspended now and then? No storm is: the oracle's dates of reminders and of quiet hours do not allow for it yet.
