@@ -1,10 +1,13 @@
-//! Runs the watch through years of modelled hosts, on all cores: `years N [--from S]`, or one: `years --seed S`.
+//! Runs the watch through years of modelled hosts, on all cores: `years N [--from S]`, or one: `years --seed S`, which with
+//! `--about TEXT` prints every fact of it that has TEXT in it (a serial number, `Power(`), with its day.
 //!
 //! `years --planted [N]` seeds each of the watch's bugs in turn, and fails unless each is found within N seeds (400).
 
 use scrubjay_proof::years;
-use scrubjay_proof::years::oracle::YearOutcome;
-use scrubjay_sim::host::setup::HostSetup;
+use scrubjay_proof::years::oracle::{YearOracle, YearOutcome};
+use scrubjay_sim::host::fact::{HostFact, HostObserver};
+use scrubjay_sim::host::run::ModelledHost;
+use scrubjay_sim::host::setup::{EPOCH, HostSetup};
 use scrubjay_watch::events::WatchBug;
 use std::panic::catch_unwind;
 use std::process::ExitCode;
@@ -20,14 +23,34 @@ const FAILURES_MAX: usize = 20;
 /// Forecasts below which the share of those that held is not judged.
 const FORECASTS_MIN: u64 = 500;
 
-const USAGE: &str = "usage: years N [--from S] | years --seed S | years --planted [N]";
+const USAGE: &str = "usage: years N [--from S] | years --seed S [--about TEXT] | years --planted [N]";
 
 #[derive(Default)]
 struct YearArguments {
     count: Option<u64>,
     from: u64,
     seed: Option<u64>,
+    about: Option<String>,
     is_planted: bool,
+}
+
+/// Prints the facts that have a text in them, and lets the oracle judge all.
+struct FactPrinter {
+    oracle: YearOracle,
+    about: String,
+}
+
+impl HostObserver for FactPrinter {
+    fn observe(&mut self, at: u64, fact: &HostFact<'_>) {
+        let text = match fact {
+            HostFact::Noon(_) | HostFact::Heartbeat(_) | HostFact::Woken(_) => String::new(), // whole statuses
+            _ => format!("{fact:?}"),
+        };
+        if text.contains(&self.about) {
+            println!("day {:.4}: {text:.6000}", (at - EPOCH) as f64 / 86_400.0);
+        }
+        self.oracle.observe(at, fact);
+    }
 }
 
 fn main() -> ExitCode {
@@ -35,6 +58,12 @@ fn main() -> ExitCode {
         None => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);
+        }
+        Some(YearArguments { seed: Some(seed), about: Some(about), .. }) => {
+            let setup = HostSetup::storm(seed);
+            let mut printer = FactPrinter { oracle: YearOracle::new(&setup), about };
+            ModelledHost::run(setup, &mut printer);
+            true
         }
         Some(YearArguments { seed: Some(seed), .. }) => {
             let outcome = attempt(seed, None);
@@ -63,6 +92,10 @@ fn arguments() -> Option<YearArguments> {
     let mut found = YearArguments::default();
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
+        if word == "--about" {
+            found.about = Some(words.next()?);
+            continue;
+        }
         let mut number = || words.next()?.parse::<u64>().ok();
         match word.as_str() {
             "--from" => found.from = number()?,
@@ -76,8 +109,7 @@ fn arguments() -> Option<YearArguments> {
 
 /// Runs one seed; a panic counts as a fault.
 fn attempt(seed: u64, bug: Option<WatchBug>) -> YearOutcome {
-    let has_suspends = bug == Some(WatchBug::SuspendIsWrongClock);
-    let setup = HostSetup { bug, has_suspends, ..HostSetup::storm(seed) };
+    let setup = HostSetup { bug, ..HostSetup::storm(seed) };
     catch_unwind(|| years::run(setup))
         .unwrap_or_else(|_| YearOutcome { faults: vec!["it panicked: see above".to_owned()], ..YearOutcome::default() })
 }

@@ -30,13 +30,3 @@ fn the_same_seed_is_the_same_year() {
     let seed = (1000..).find(|&seed| HostSetup::storm(seed).disks.len() <= 6).unwrap();
     assert_eq!(short(seed), short(seed));
 }
-
-/// Of hosts that are suspended, this is judged: no clock is doubted for it.
-#[test]
-fn a_suspend_makes_no_clock_doubtful() {
-    for seed in (0..40).filter(|&seed| HostSetup::storm(seed).disks.len() <= 6) {
-        let setup = HostSetup { has_suspends: true, days: 60, ..HostSetup::storm(seed) };
-        let faults = years::run(setup).faults;
-        assert!(!faults.iter().any(|fault| fault.contains("clock is doubted")), "seed {seed}: {faults:?}");
-    }
-}

@@ -288,10 +288,15 @@ impl IncidentRow {
     }
 
     /// Notes that its condition is there. Returns whether the row has changed.
-    pub fn note_there(&mut self) -> bool {
-        let was_away = self.away_since.take().is_some();
-        self.returns += u32::from(was_away);
-        was_away
+    ///
+    /// Sectors that were read in time for a week, and are not again, are news, whatever was known or accepted of the last time.
+    pub fn note_there(&mut self, now: UnixSeconds) -> bool {
+        let Some(since) = self.away_since.take() else { return false };
+        self.returns += 1;
+        if self.key.kind == IncidentKind::Unread && elapsed(now, since) >= self.flap_seconds() {
+            self.known.clear();
+        }
+        true
     }
 
     /// Notes that its condition is gone. `Ok`: it is over; else when to look again, and whether the row has changed.
@@ -512,6 +517,19 @@ mod tests {
     }
 
     #[test]
+    fn sectors_that_were_in_time_for_a_week_and_are_not_again_are_news_though_accepted() {
+        let unread = |days: u64| {
+            let key = IncidentKey { kind: IncidentKind::Unread, ..incident(1).key };
+            let mut row = IncidentRow { key, returns: 5, ..incident(1) };
+            row.record_message(at(0), MessageReason::Opened, id(1));
+            row.accept();
+            assert!(row.note_gone(at(DAY)).is_err() && row.note_there(at((1 + days) * DAY)));
+            row.next_message().map(|(_, reason)| reason)
+        };
+        assert_eq!((unread(6), unread(7)), (None, Some(MessageReason::Grown)));
+    }
+
+    #[test]
     fn what_comes_and_goes_is_over_later_each_time_and_has_a_budget_of_messages() {
         let (mut now, mut written, mut past) = (at(0), Vec::new(), None);
         // Six hours there, six hours away, for 60 days; it is told of as soon as that is due.
@@ -523,7 +541,7 @@ mod tests {
                 let new = || incident(1).returned(past.as_ref());
                 let opened = |new: IncidentRow| IncidentRow { opened: now, ..new };
                 let row = row.get_or_insert_with(|| opened(new()));
-                row.note_there();
+                row.note_there(now);
             } else if let Some(gone) = &mut row
                 && gone.note_gone(now).is_ok()
             {

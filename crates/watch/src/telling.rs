@@ -121,7 +121,7 @@ impl Watch {
             held.clear();
         }
         for (key, incident) in &mut self.incidents {
-            let mut is_changed = conditions.found.contains_key(key) && incident.note_there();
+            let mut is_changed = conditions.found.contains_key(key) && incident.note_there(now);
             // Once in some hours is enough.
             if held.contains(key) && after(incident.held_until, HELD_STEP) < held_until {
                 incident.held_until = if is_for_ever { UnixSeconds(u64::MAX / 2) } else { held_until };
@@ -197,6 +197,7 @@ impl Watch {
             if reason == MessageReason::Grown && self.is_planted(WatchBug::GrowthUnreported) {
                 continue;
             }
+            let at = if matches!(reason, MessageReason::Reminder(_)) { at.max(self.reminds_from) } else { at };
             if at > now {
                 wake = wake.min(at);
                 continue;

@@ -6,7 +6,7 @@ use crate::clock::ClockTrust;
 use crate::events::{PersonCommand, WatchBug, WatchEvent, WatchOp};
 use crate::facts::{MediaKind, SessionNews, SubjectKey};
 use crate::forecast::IdleWeek;
-use crate::incident::{IncidentKey, IncidentKind, IncidentRow, IncidentSubject, MessageReason};
+use crate::incident::{GATHER, IncidentKey, IncidentKind, IncidentRow, IncidentSubject, MessageReason};
 use crate::reading::{ReadingState, SessionPhase};
 use crate::rows::{CLOCK_SLACK, HostRow, ReadingRow, RowKey, WatchRow};
 use crate::settings::WatchSettings;
@@ -40,6 +40,7 @@ impl Watch {
             is_on_battery: false,
             are_arrays_known: false,
             blind_since: None,
+            reminds_from: UnixSeconds(0),
             ops: VecDeque::new(),
             ops_after_rows: Vec::new(),
             changed: BTreeSet::new(),
@@ -133,8 +134,10 @@ impl Watch {
             .for_each(|array| array.absent_since = Some(now));
     }
 
-    /// After a suspend things are as after a start: what was not seen or read meanwhile is no one's fault.
+    /// After a suspend things are as after a start: what was not seen or read meanwhile is no one's fault, and nobody is reminded
+    /// of what nobody has looked at since.
     fn woken(&mut self, now: UnixSeconds) {
+        self.reminds_from = after(now, GATHER);
         self.count_absence_from(now);
         for disk in self.disks.values_mut().filter(|disk| disk.live.name.is_some()) {
             (disk.live.is_answered, disk.live.since) = (false, now);
@@ -430,6 +433,7 @@ impl Watch {
             }
         }
         self.sightings.values_mut().for_each(|(_, since)| clamp_date(since));
+        clamp_date(&mut self.reminds_from);
         self.blind_since.as_mut().map(clamp_date);
         for array in self.arrays.values_mut() {
             array.absent_since.as_mut().map(clamp_date);

@@ -120,9 +120,12 @@ impl MailTruth {
         }
         let Some(letter) = self.missing.get(&row.number) else { return faults };
         let has_waited = at - letter.written + jumped - letter.jumped >= DAY;
+        // One that was on its way when the machine was suspended arrives as soon as it is awake.
+        let was_asleep = power.on_since.is_some_and(|since| letter.written < since && at < since + 60);
         if let Some(quiet) = self.quiet
             && letter.is_patient
             && !has_waited
+            && !was_asleep
             && at > clock.jumped_at + 60
             && clock.is_inside(at, quiet, 60)
         {

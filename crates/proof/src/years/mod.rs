@@ -22,8 +22,7 @@
 //!   sectors), that is reported within a day, unless a person accepted it since. So are stripes in which unreadable sectors
 //!   of two members meet, and channels that no person confirmed, or that accept nothing; of these, the first day is borne.
 //!   The loss of the history, and recipients that a server refuses, are reported within a day, by every channel.
-//! - A suspend explains the time that it took: the clock is not doubted for it. (Hosts with `HostSetup::has_suspends` only, which
-//!   no storm is: when reminders and the end of quiet hours are due over a suspend is not decided here.)
+//! - A suspend explains the time that it took: the clock is not doubted for it.
 //! - Nothing is reported without a cause in the model. The watch learns that a channel accepts messages again when it
 //!   next tries it.
 //! - A disk is called ok only if its SMART data were read within 26 hours (one hour of slack), and nothing lasting has

@@ -381,6 +381,11 @@ impl HostObserver for YearOracle {
                 let disk = &mut self.disks[disk];
                 (disk.is_in, disk.since) = (false, at);
                 disk.outs.push((at, u64::MAX));
+                // It was in until now: what said that it is missing was not so.
+                let subject = IncidentSubject::Disk(scrubjay_watch::facts::DiskKey(disk.key.clone()));
+                let is_about = |key: &IncidentKey| key.kind == IncidentKind::Missing && key.subject == subject;
+                let threads = self.threads.iter_mut().filter(|((_, key), _)| is_about(key));
+                threads.for_each(|(_, thread)| thread.untrue = at);
                 self.check_stripes(at);
             }
             HostFact::DiskBack(disk) => {

@@ -37,10 +37,14 @@ impl ModelledHost<'_> {
     pub(super) fn accept(&mut self, number: usize) {
         let subject = IncidentSubject::Disk(self.disks[number].facts.key.clone());
         self.send(WatchEvent::Command(PersonCommand::Accept(subject.clone())));
-        // If the watch is killed meanwhile, the person gets no answer, and does it again.
-        let is_kept =
-            |row: &WatchRow| matches!(row, WatchRow::Incident(row) if row.key.subject == subject && row.is_accepted);
-        match self.watch.is_some() || self.rows.values().any(is_kept) {
+        // If the watch is killed meanwhile, the person gets no answer, and does it again, unless all is accepted as it is
+        // (what was accepted before, and has grown, is not).
+        let about = self.rows.values().filter_map(|row| match row {
+            WatchRow::Incident(row) if row.key.subject == subject => Some(row.is_accepted && !row.is_grown()),
+            _ => None,
+        });
+        let is_kept = about.reduce(|all, is_kept| all && is_kept) == Some(true);
+        match self.watch.is_some() || is_kept {
             true => self.observe(&HostFact::Accepted(&subject)),
             false => self.plan(self.now + HOUR, HostEvent::Accept(number)),
         }

@@ -64,7 +64,7 @@ pub struct HostSetup {
     /// Do disks have loose plugs, hot days, other names after a reset, and attributes that mean something else than their number? Is its
     /// history lost, and do servers refuse recipients?
     pub is_odd: bool,
-    /// Is it suspended now and then? No storm is: the oracle's dates of reminders and of quiet hours do not allow for it yet.
+    /// Is it suspended now and then? Odd storms are.
     pub has_suspends: bool,
     /// A bug seeded in the watch. Used only with the feature `planted`.
     pub bug: Option<WatchBug>,
@@ -146,6 +146,7 @@ impl HostSetup {
         setup.forgets_time = rng.below(5) == 0;
         setup.is_odd = Rng::stream(seed, 8).below(3) == 0;
         let is_odd = setup.is_odd;
+        setup.has_suspends = is_odd;
         setup.disks.iter_mut().for_each(|disk| disk.is_odd = is_odd);
         setup
     }
