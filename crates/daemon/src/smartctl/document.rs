@@ -2,6 +2,7 @@
 
 use super::exit::SmartctlExit;
 use super::obstacle::SmartObstacle;
+use scrubjay_core::units::SECTOR_BYTES;
 use scrubjay_watch::attributes;
 use scrubjay_watch::counters;
 use scrubjay_watch::facts::{AtaAttribute, NvmeLog, ScsiLog, ScsiSense, SmartFacts, SpareBlocks};
@@ -251,7 +252,7 @@ impl SmartDocument {
         with_status.find(|(status, _)| !matches!(status, 1 | 2 | 15))
     }
 
-    /// The first sector that the last completed self-test could not read.
+    /// The first sector (of 512 bytes) that the last completed self-test could not read. Drives count in their logical blocks.
     fn self_test_lba(&self) -> Option<u64> {
         let lba_of_ata = self.last_ata_test().filter(|(status, _)| *status == ATA_READ_FAILURE);
         let lba_of_ata = lba_of_ata.and_then(|(_, test)| test.get("lba")?.as_u64());
@@ -269,7 +270,8 @@ impl SmartDocument {
             let test = results.find(is_over)?;
             self.number(&format!("{test}/lba_first_failure/value"))
         };
-        lba_of_ata.or_else(of_nvme).or_else(of_scsi)
+        let block = self.number("/logical_block_size").unwrap_or(SECTOR_BYTES).max(SECTOR_BYTES);
+        lba_of_ata.or_else(of_nvme).or_else(of_scsi)?.checked_mul(block / SECTOR_BYTES)
     }
 
     /// How many hours of the drive's running time ago the last completed self-test of an ATA drive was, if both are known. Its log
@@ -465,6 +467,8 @@ mod tests {
             (facts(&drive, 0).self_test_lba, judged(&drive, 0, MediaKind::Flash)),
             (Some(1234567), HealthState::Replace)
         );
+        drive["logical_block_size"] = json!(4096);
+        assert_eq!(facts(&drive, 0).self_test_lba, Some(8 * 1234567), "drives count in their own blocks");
     }
 
     #[test]

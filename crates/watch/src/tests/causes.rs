@@ -57,6 +57,21 @@ fn the_steps_to_replace_a_disk_start_no_rebuild_that_could_fail() {
 }
 
 #[test]
+fn the_place_that_a_self_test_could_not_read_is_named_with_what_to_do_after_the_backup() {
+    let mut rig = Rig::with_disks(1);
+    rig.wait(DAY);
+    let mut reading = good_reading();
+    if let SmartReading::Facts(facts) = &mut reading {
+        (facts.is_self_test_failed, facts.self_test_lba) = (true, Some(4711));
+    }
+    rig.smart = reading;
+    rig.wait(2 * HOUR);
+    let row = rig.sent.iter().find(|row| row.subject.contains("REPLACE sda")).unwrap();
+    let place = |words: &str| row.body.find(words).unwrap_or_else(|| panic!("{words}: {}", row.body));
+    assert!(place("1. have a backup") < place("Place     after the backup, what lies at that sector: sudo scrubjay explain /dev/sda 4711+1"));
+}
+
+#[test]
 fn a_disk_that_is_hot_by_day_for_two_months_keeps_to_the_budget() {
     let mut rig = Rig::with_disks(1);
     rig.wait(DAY);
