@@ -1,6 +1,7 @@
-//! How to replace a disk: the steps for its bay and its arrays.
+//! What to do about a disk: how to replace it, by its bay and its arrays, and where to look.
 
 use crate::facts::ArrayKind;
+use crate::health::HealthSign;
 use crate::state::{DiskState, Watch};
 use crate::words::typed;
 use scrubjay_core::units::{Bytes, SECTOR_BYTES};
@@ -54,5 +55,18 @@ impl Watch {
             _ => format!("          {number}. {step}"),
         });
         numbered.collect()
+    }
+    /// What to do about the place that a self-test could not read: a drive may lose more by being made to read it before the backup, so
+    /// the pass reads it in its turn.
+    pub(crate) fn place_lines(&self, disk: &DiskState, signs: &[HealthSign]) -> Vec<String> {
+        let place = signs.iter().find_map(|sign| match sign {
+            HealthSign::SelfTestFailed { lba, is_old: false } => *lba,
+            _ => None,
+        });
+        let (Some(lba), Some(name)) = (place, &disk.live.name) else { return Vec::new() };
+        vec![
+            format!("Place     after the backup, what lies at that sector: sudo scrubjay explain /dev/{name} {lba}+1"),
+            "          The pass comes to it in its turn, and reads what fails in small requests.".to_owned(),
+        ]
     }
 }

@@ -351,20 +351,6 @@ impl Watch {
         Condition { urgency, amounts, headline, lines, controller: None, cause: None }
     }
 
-    /// What to do about the place that a self-test could not read: a drive may lose more by being made to read it before the backup, so
-    /// the pass reads it in its turn.
-    fn place_lines(&self, disk: &DiskState, signs: &[HealthSign]) -> Vec<String> {
-        let place = signs.iter().find_map(|sign| match sign {
-            HealthSign::SelfTestFailed { lba, is_old: false } => *lba,
-            _ => None,
-        });
-        let (Some(lba), Some(name)) = (place, &disk.live.name) else { return Vec::new() };
-        vec![
-            format!("Place     after the backup, what lies at that sector: sudo scrubjay explain /dev/{name} {lba}+1"),
-            "          The pass comes to it in its turn, and reads what fails in small requests.".to_owned(),
-        ]
-    }
-
     /// One line for each array that a disk is a member of.
     fn member_array_lines(&self, name: &str) -> Vec<String> {
         let member_arrays = self.present_arrays().filter(|array| array.has_member(name));

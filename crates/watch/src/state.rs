@@ -184,8 +184,8 @@ pub struct Watch {
     pub(crate) are_arrays_known: bool,
     /// Since when nothing is seen of the machine; `None`: it is seen.
     pub(crate) blind_since: Option<UnixSeconds>,
-    /// Reminders wait until then: after a suspend things are looked at first.
-    pub(crate) reminds_from: UnixSeconds,
+    /// Messages about incidents wait until then: after a suspend things are looked at first.
+    pub(crate) tells_from: UnixSeconds,
     /// Operations for the pump, in order.
     pub(crate) ops: VecDeque<WatchOp>,
     /// Operations that must follow the rows which are to be kept first.

@@ -197,7 +197,7 @@ impl Watch {
             if reason == MessageReason::Grown && self.is_planted(WatchBug::GrowthUnreported) {
                 continue;
             }
-            let at = if matches!(reason, MessageReason::Reminder(_)) { at.max(self.reminds_from) } else { at };
+            let at = at.max(self.tells_from);
             if at > now {
                 wake = wake.min(at);
                 continue;

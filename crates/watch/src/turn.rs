@@ -40,7 +40,7 @@ impl Watch {
             is_on_battery: false,
             are_arrays_known: false,
             blind_since: None,
-            reminds_from: UnixSeconds(0),
+            tells_from: UnixSeconds(0),
             ops: VecDeque::new(),
             ops_after_rows: Vec::new(),
             changed: BTreeSet::new(),
@@ -134,10 +134,10 @@ impl Watch {
             .for_each(|array| array.absent_since = Some(now));
     }
 
-    /// After a suspend things are as after a start: what was not seen or read meanwhile is no one's fault, and nobody is reminded
-    /// of what nobody has looked at since.
+    /// After a suspend things are as after a start: what was not seen or read meanwhile is no one's fault, and nothing is told
+    /// before it was looked at again.
     fn woken(&mut self, now: UnixSeconds) {
-        self.reminds_from = after(now, GATHER);
+        self.tells_from = after(now, GATHER);
         self.count_absence_from(now);
         for disk in self.disks.values_mut().filter(|disk| disk.live.name.is_some()) {
             (disk.live.is_answered, disk.live.since) = (false, now);
@@ -322,7 +322,8 @@ impl Watch {
                 self.changed.insert(RowKey::Host);
             }
             PersonCommand::Accept(subject) => {
-                // If anything was reported, only that is accepted: the person cannot have seen incidents that opened later.
+                // If anything was reported, only that is accepted: the person cannot have seen incidents that opened later. Nor is what was
+                // silent for its cause's sake: once that is over, it is to be told.
                 let is_meant = |incident: &IncidentRow| {
                     incident.key.subject == subject && (!incident.is_accepted || incident.is_grown())
                 };
@@ -330,7 +331,7 @@ impl Watch {
                     |incident: &IncidentRow| incident.key.subject == subject && incident.last_message.is_some();
                 let any_reported = self.incidents.values().any(is_reported);
                 for incident in self.incidents.values_mut().filter(|incident| is_meant(incident)) {
-                    if any_reported && incident.last_message.is_none() {
+                    if incident.last_message.is_none() && (any_reported || incident.held_until > now) {
                         continue;
                     }
                     incident.accept();
@@ -433,7 +434,7 @@ impl Watch {
             }
         }
         self.sightings.values_mut().for_each(|(_, since)| clamp_date(since));
-        clamp_date(&mut self.reminds_from);
+        clamp_date(&mut self.tells_from);
         self.blind_since.as_mut().map(clamp_date);
         for array in self.arrays.values_mut() {
             array.absent_since.as_mut().map(clamp_date);

@@ -85,6 +85,8 @@ pub struct HostDisk {
     pub is_hot: bool,
     /// Has it, if it is flash, an attribute 197 that flips without a fault (as Crucial's MX500 has)?
     pub is_odd: bool,
+    /// The key that it gives, if another disk gives the same one; its own in `facts` is what the watch is to tell it apart by.
+    pub twin_of: Option<DiskKey>,
     load: HostLoad,
     /// Bytes a second on the outermost track; the innermost has half of it.
     speed: f64,
@@ -92,6 +94,11 @@ pub struct HostDisk {
 }
 
 impl HostDisk {
+    /// What it says of itself.
+    pub fn told(&self) -> DiskFacts {
+        DiskFacts { key: self.twin_of.as_ref().unwrap_or(&self.facts.key).clone(), ..self.facts.clone() }
+    }
+
     /// A new disk.
     pub fn new(number: usize, facts: DiskFacts, load: HostLoad, speed: f64, seed: u64) -> HostDisk {
         HostDisk {
@@ -113,6 +120,7 @@ impl HostDisk {
             cable_errors: 0,
             is_hot: false,
             is_odd: false,
+            twin_of: None,
             load,
             speed,
             seed,

@@ -70,7 +70,7 @@ impl ModelledHost<'_> {
             self.disks[number].facts.name = names.find(is_free).expect("there are more names than disks");
         }
         self.observe(&HostFact::DiskBack(number));
-        self.send(WatchEvent::DiskSeen(self.disks[number].facts.clone()));
+        self.send(WatchEvent::DiskSeen(self.disks[number].told()));
         if let Some((array, _)) = self.membership(number) {
             self.report_array(array);
         }
@@ -149,7 +149,7 @@ impl ModelledHost<'_> {
         self.disks.push(disk);
         self.places[place] = new;
         self.observe(&HostFact::DiskIn(new, &facts));
-        self.send(WatchEvent::DiskSeen(self.disks[new].facts.clone()));
+        self.send(WatchEvent::DiskSeen(self.disks[new].told()));
         if let Some((array, member)) = self.membership(number) {
             self.members[array][member] = new;
             self.setup.arrays[array].activity = ArrayActivity::Rebuilding;

@@ -462,7 +462,7 @@ impl<'o> ModelledHost<'o> {
         for number in self.places.clone() {
             if self.disks[number].is_seen {
                 self.observe(&HostFact::DiskBack(number));
-                self.send(WatchEvent::DiskSeen(self.disks[number].facts.clone()));
+                self.send(WatchEvent::DiskSeen(self.disks[number].told()));
                 if self.disks[number].report().done > 0 {
                     let (name, report) = (self.disks[number].facts.name.clone(), self.report(number));
                     self.send(WatchEvent::Session(SessionSubject::Disk(name), SessionNews::Stopped(report)));

@@ -61,8 +61,8 @@ pub struct HostSetup {
     pub forgets_time: bool,
     /// Is the host off every night?
     pub is_off_at_night: bool,
-    /// Do disks have loose plugs, hot days, other names after a reset, and attributes that mean something else than their number? Is its
-    /// history lost, and do servers refuse recipients?
+    /// Do disks have loose plugs, hot days, other names after a reset, and attributes that mean something else than their number? Do
+    /// its first two disks give one serial number? Is its history lost, and do servers refuse recipients?
     pub is_odd: bool,
     /// Is it suspended now and then? Odd storms are.
     pub has_suspends: bool,
@@ -148,6 +148,9 @@ impl HostSetup {
         let is_odd = setup.is_odd;
         setup.has_suspends = is_odd;
         setup.disks.iter_mut().for_each(|disk| disk.is_odd = is_odd);
+        if is_odd {
+            make_twins(&mut setup.disks);
+        }
         setup
     }
 
@@ -173,6 +176,20 @@ fn disk(rng: &mut Rng, place: usize, load: HostLoad, terabytes: f64) -> HostDisk
         place: None,
     };
     HostDisk::new(place, facts, load, speed * (0.9 + 0.2 * rng.uniform()), rng.bits())
+}
+
+/// Lets the second disk give the key of the first, as some docks and bridges do: they differ in their sizes, or at least in their places.
+fn make_twins(disks: &mut [HostDisk]) {
+    let [first, second, ..] = disks else { return };
+    for disk in [&mut *first, &mut *second] {
+        disk.facts.place = Some(format!("slot{}", disk.number));
+    }
+    let key = first.facts.key.clone();
+    second.facts.key = match first.facts.sectors == second.facts.sectors {
+        true => DiskKey(format!("{key}@slot{}", second.number)),
+        false => DiskKey(format!("{key}@{}", second.facts.sectors)),
+    };
+    second.twin_of = Some(key);
 }
 
 /// Arrays over neighbouring disks: a mirror of two, RAID-5 or RAID-6 of more; a disk that is left over is in none.

@@ -2,9 +2,9 @@
 
 use super::rig::*;
 use crate::calendar::{DAY, HOUR};
-use crate::events::WatchEvent;
+use crate::events::{PersonCommand, WatchEvent};
 use crate::facts::*;
-use crate::incident::{BUDGET_MONTH, MESSAGES_MAX};
+use crate::incident::{BUDGET_MONTH, IncidentKind, IncidentSubject, MESSAGES_MAX};
 
 #[test]
 fn a_degraded_array_speaks_for_the_disk_that_it_lacks_and_for_what_it_holds_back() {
@@ -31,6 +31,29 @@ fn a_degraded_array_speaks_for_the_disk_that_it_lacks_and_for_what_it_holds_back
         "{}",
         last.body
     );
+}
+
+/// While its array is degraded, a disk's unread sectors are silent: nobody has seen them, so that nobody can have accepted them.
+#[test]
+fn what_is_silent_for_its_cause_is_not_accepted_with_the_disk() {
+    let mut rig = Rig::with_disks(4);
+    let mut degraded = array(&["sda", "sdb", "sdc", "sdd"]);
+    rig.feed(WatchEvent::ArraySeen(degraded.clone()));
+    rig.wait(DAY);
+    rig.feed(WatchEvent::DiskGone("sdc".into()));
+    (degraded.members[2].disk, degraded.members[2].is_in_sync) = (None, false);
+    rig.feed(WatchEvent::ArraySeen(degraded));
+    rig.wait(60 * DAY);
+    let subject = IncidentSubject::Disk(DiskKey("S0".into()));
+    let unread = |rig: &Rig| {
+        let incidents = rig.watch.status(rig.now).incidents;
+        let of_disk =
+            incidents.into_iter().find(|one| one.key.subject == subject && one.key.kind == IncidentKind::Unread);
+        of_disk.expect("its sectors are unread").is_accepted
+    };
+    assert!(!unread(&rig));
+    rig.feed(WatchEvent::Command(PersonCommand::Accept(subject.clone())));
+    assert!(!unread(&rig));
 }
 
 /// A rebuild of an array without redundancy fails at the bad sector, and may end the array.
@@ -68,7 +91,10 @@ fn the_place_that_a_self_test_could_not_read_is_named_with_what_to_do_after_the_
     rig.wait(2 * HOUR);
     let row = rig.sent.iter().find(|row| row.subject.contains("REPLACE sda")).unwrap();
     let place = |words: &str| row.body.find(words).unwrap_or_else(|| panic!("{words}: {}", row.body));
-    assert!(place("1. have a backup") < place("Place     after the backup, what lies at that sector: sudo scrubjay explain /dev/sda 4711+1"));
+    assert!(
+        place("1. have a backup")
+            < place("Place     after the backup, what lies at that sector: sudo scrubjay explain /dev/sda 4711+1")
+    );
 }
 
 #[test]

@@ -141,3 +141,20 @@ fn a_suspend_makes_no_disk_unknown_or_missing_and_no_clock_wrong() {
     rig.wait(HOUR);
     assert!(kinds(&rig).contains(&IncidentKind::Missing), "what stays away is missing");
 }
+
+#[test]
+fn nothing_is_told_at_the_moment_of_waking_that_was_not_looked_at_again() {
+    let mut rig = rig_after_days();
+    rig.feed(WatchEvent::DiskGone("sdb".into()));
+    rig.wait(2 * HOUR);
+    let before = rig.sent.len();
+    assert!(rig.subjects_since(0).iter().any(|subject| subject.contains("MISSING")));
+    // Its reminder is due in the sleep, in which it was plugged in again.
+    rig.now = UnixSeconds(rig.now.0 + 2 * DAY);
+    rig.feed(WatchEvent::Suspended(2 * DAY));
+    rig.feed(WatchEvent::Tick);
+    let told = rig.subjects_since(before);
+    assert!(!told.iter().any(|subject| subject.contains("reminder")), "{told:?}");
+    rig.wait(HOUR);
+    assert!(rig.subjects_since(before).iter().any(|subject| subject.contains("reminder")), "then it is");
+}
