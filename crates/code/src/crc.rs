@@ -18,7 +18,7 @@ static TABLES: [[u32; 256]; 8] = tables();
 /// `BYTE_POWERS_FOLDED[i]` is x^(8 * 2^i - 33) mod P. 2^i bytes of zero multiply a state by x^(8 * 2^i). The -33 makes
 /// up for the arithmetic: the carry-less product of two 32-bit words in the bit order of a state, read as 64 bits, is
 /// the product times x, and the CRC32 instruction, which divides it, multiplies by x^32.
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub const BYTE_POWERS_FOLDED: [u32; 64] = byte_powers_folded();
 
 /// The state after `bytes`, eight at a time ("slicing-by-8", M. Kounavis and F. Berry, 2008).
@@ -36,11 +36,13 @@ pub fn extend(mut state: u32, bytes: &[u8]) -> u32 {
 /// polynomials using PCLMULQDQ instruction", 2009), for 32-bit factors in the low half of a 64-bit word: the carry-less
 /// product of 64 bits and such a word, read as 128 bits, is the product times x^33. The first constant is for the low
 /// 64 bits, which come first in the message and so stand 64 powers higher; the second is for the high ones.
+#[cfg(any(test, target_arch = "x86_64"))] // for the kernels of x86-64
 pub const fn folding(bits: i64) -> [u64; 2] {
     [power(bits + 64 - 33) as u64, power(bits - 33) as u64]
 }
 
 /// The four bytes of a message that lead from the state zero to `state`.
+#[cfg(any(test, target_arch = "x86_64"))] // for the kernels of x86-64
 pub const fn word_before(state: u32) -> u32 {
     let mut word = state;
     let mut step = 0;
@@ -82,7 +84,7 @@ const fn multiply(a: u32, mut b: u32) -> u32 {
     product
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 const fn byte_powers_folded() -> [u32; 64] {
     let mut table = [0; 64];
     let (mut square, offset) = (power(8), power(-33));

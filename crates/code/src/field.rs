@@ -41,6 +41,7 @@ pub fn halves(a: u8) -> [u8; 32] {
 
 /// Multiplication by `a` as the 8x8 matrix of bits that GF2P8AFFINEQB takes: its byte 7 - i is the row that makes bit i of
 /// the product, and bit j of a row says whether bit j of the factor counts (Intel SDM, volume 2, "GF2P8AFFINEQB").
+#[cfg(any(test, target_arch = "x86_64"))] // for the kernels of x86-64
 pub fn bit_matrix(a: u8) -> u64 {
     let mut rows = [0_u8; 8];
     for j in 0..8 {

@@ -11,13 +11,18 @@ pub enum Path {
     Avx2,
     /// AVX-512 (F, BW, VL), GFNI and VPCLMULQDQ.
     Avx512,
+    /// NEON and the CRC32 instructions of 64-bit Arm.
+    Neon,
 }
+
+/// All paths, of each architecture the best one last.
+const ALL: [Path; 4] = [Path::Scalar, Path::Avx2, Path::Avx512, Path::Neon];
 
 impl Path {
     /// Whether this machine has the instructions of the path.
     pub fn is_available(self) -> bool {
         #[cfg(target_arch = "x86_64")]
-        let (avx2, avx512) = (
+        let (avx2, avx512, neon) = (
             is_x86_feature_detected!("avx2")
                 && is_x86_feature_detected!("sse4.2")
                 && is_x86_feature_detected!("pclmulqdq"),
@@ -26,26 +31,32 @@ impl Path {
                 && is_x86_feature_detected!("avx512vl")
                 && is_x86_feature_detected!("gfni")
                 && is_x86_feature_detected!("vpclmulqdq"),
+            false,
         );
-        #[cfg(not(target_arch = "x86_64"))]
-        let (avx2, avx512) = (false, false);
+        #[cfg(target_arch = "aarch64")]
+        let (avx2, avx512, neon) = (
+            false,
+            false,
+            std::arch::is_aarch64_feature_detected!("neon") && std::arch::is_aarch64_feature_detected!("crc"),
+        );
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+        let (avx2, avx512, neon) = (false, false, false);
         match self {
             Path::Scalar => true,
             Path::Avx2 => avx2,
             Path::Avx512 => avx2 && avx512,
+            Path::Neon => neon,
         }
     }
 }
 
 /// The paths of this machine, the best one last.
 pub fn paths() -> Vec<Path> {
-    [Path::Scalar, Path::Avx2, Path::Avx512].into_iter().filter(|path| path.is_available()).collect()
+    ALL.into_iter().filter(|path| path.is_available()).collect()
 }
 
 /// The best path of this machine; determined at the first call.
 pub fn path() -> Path {
     static BEST: OnceLock<Path> = OnceLock::new();
-    *BEST.get_or_init(
-        || if Path::Avx512.is_available() { Path::Avx512 } else { *paths().last().unwrap_or(&Path::Scalar) },
-    )
+    *BEST.get_or_init(|| *ALL.iter().rfind(|path| path.is_available()).unwrap_or(&Path::Scalar))
 }

@@ -13,7 +13,8 @@ pub struct Product {
     pub is_first_plain: bool,
     /// The factors, column by column: in all three tables, (row, column) is at `column * rows + row`.
     pub factors: Vec<u8>,
-    /// The [`field::bit_matrix`] of each factor.
+    /// The [`field::bit_matrix`] of each factor, which only GFNI multiplies by.
+    #[cfg(target_arch = "x86_64")]
     pub bit_matrices: Vec<u64>,
     /// The [`field::halves`] of each factor.
     pub halves: Vec<[u8; 32]>,
@@ -27,6 +28,7 @@ impl Product {
             rows,
             columns,
             is_first_plain: rows > 0 && factors.chunks(rows).all(|column| column[0] == 1),
+            #[cfg(target_arch = "x86_64")]
             bit_matrices: factors.iter().map(|&factor| field::bit_matrix(factor)).collect(),
             halves: factors.iter().map(|&factor| field::halves(factor)).collect(),
             factors,

@@ -16,6 +16,7 @@ pub mod config;
 pub mod control;
 pub mod discovery;
 pub mod history;
+pub mod mmc;
 pub mod pump;
 pub mod sessions;
 pub mod smartctl;

@@ -100,12 +100,16 @@ const fn name(path: Path) -> &'static str {
         Path::Scalar => "scalar",
         Path::Avx2 => "AVX2",
         Path::Avx512 => "AVX-512",
+        Path::Neon => "NEON",
     }
 }
 
 /// The order of the table: the yardstick, the best code path, the others, the rival.
 fn order(by: &str) -> usize {
-    ["memory", "AVX-512", "AVX2", "scalar", "ISA-L"].into_iter().position(|known| known == by).expect("a known one")
+    ["memory", "AVX-512", "AVX2", "NEON", "scalar", "ISA-L"]
+        .into_iter()
+        .position(|known| known == by)
+        .expect("a known one")
 }
 
 /// The JSON of `--json`: schema 1. Fields are added, never renamed or taken away, within a schema.

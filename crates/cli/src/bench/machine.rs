@@ -1,5 +1,6 @@
 //! What a measurement depends on: the processor, and the other load on it.
 
+use super::processor;
 use serde::Serialize;
 use std::fs;
 use std::thread;
@@ -7,7 +8,7 @@ use std::thread;
 /// This machine at one time.
 #[derive(Clone, Debug, Serialize)]
 pub struct HostMachine {
-    /// The kernel's name of the processor; `unknown processor` without one.
+    /// Its name; `unknown processor` without one.
     processor: String,
     cores: usize,
     /// Running or runnable processes, on average over the last minute.
@@ -18,9 +19,10 @@ impl HostMachine {
     /// Reads the present state.
     pub fn read() -> HostMachine {
         let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let board = fs::read_to_string("/proc/device-tree/model").unwrap_or_default();
         let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
         HostMachine {
-            processor: value_of(&info, "model name").unwrap_or("unknown processor").to_owned(),
+            processor: processor::name(&info, board.trim_matches(['\0', '\n'])),
             cores: thread::available_parallelism().map_or(1, usize::from),
             load_average: load.split(' ').next().and_then(|first| first.parse().ok()),
         }
@@ -47,7 +49,7 @@ pub fn available_memory() -> Option<u64> {
 }
 
 /// The value of the first line `key : value`.
-fn value_of<'t>(text: &'t str, key: &str) -> Option<&'t str> {
+pub(super) fn value_of<'t>(text: &'t str, key: &str) -> Option<&'t str> {
     let lines = text.lines().filter_map(|line| line.split_once(':'));
     lines.map(|(name, value)| (name.trim(), value.trim())).find(|(name, _)| *name == key).map(|(_, value)| value)
 }

@@ -4,6 +4,7 @@ mod code;
 mod disk;
 mod figure7;
 mod machine;
+mod processor;
 mod rounds;
 mod sealer;
 mod verify;

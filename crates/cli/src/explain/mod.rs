@@ -13,6 +13,8 @@ use crate::say::{print_prose, shown, shown_path};
 use crate::{columns, verbs, zfs};
 use anyhow::{Context, Result};
 use explained::Explained;
+use scrubjay_daemon::discovery::root::SystemRoot;
+use scrubjay_daemon::mmc;
 use scrubjay_daemon::smartctl::obstacle::SmartObstacle;
 use scrubjay_daemon::smartctl::parse::{self, SmartctlAnswer};
 use scrubjay_daemon::smartctl::run::{OUTPUT_MAX, Smartctl};
@@ -82,7 +84,8 @@ fn explain_pool(pool: &ArrayEntry, is_json: bool) -> Result<Exit> {
 
 /// Asks the drive. If a user other than root gets no answer at all, the permission for commands to it is missing.
 fn ask(path: &Path, device_type: Option<&str>) -> SmartctlAnswer {
-    let mut answer = Smartctl::default().with_device_type(device_type).read(path);
+    let of_card = mmc::read(&SystemRoot::default(), path).filter(|_| device_type.is_none());
+    let mut answer = of_card.unwrap_or_else(|| Smartctl::default().with_device_type(device_type).read(path));
     if answer.outcome == Err(SmartObstacle::Silent) && own_uid() != 0 {
         answer.outcome = Err(SmartObstacle::NoPermission);
     }

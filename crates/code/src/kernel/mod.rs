@@ -4,8 +4,10 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod crc32;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod scalar;
 mod summing;
 
@@ -31,6 +33,9 @@ pub fn multiply(path: Path, product: &Product, sources: &[&[u8]], outs: &mut [&m
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
         Path::Avx2 => unsafe { avx2::multiply(product, sources, outs, summing) },
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: a path is used only after it was found available; the numbers and lengths are checked above.
+        Path::Neon => unsafe { neon::multiply(product, sources, outs, summing) },
         _ => {
             scalar::multiply(product, sources, outs);
             let (source_sums, out_sums) = summing.split(product.columns);
@@ -55,6 +60,9 @@ pub fn update(path: Path, product: &Product, column: usize, old: &[u8], new: &[u
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
         Path::Avx2 => unsafe { avx2::update(product, column, old, new, outs) },
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: a path is used only after it was found available; the numbers and lengths are checked above.
+        Path::Neon => unsafe { neon::update(product, column, old, new, outs) },
         _ => scalar::update(product, column, old, new, outs),
     }
 }
@@ -68,6 +76,9 @@ pub fn extend(path: Path, state: u32, bytes: &[u8]) -> u32 {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
         Path::Avx2 => unsafe { avx2::extend(state, bytes) },
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: a path is used only after it was found available.
+        Path::Neon => unsafe { neon::extend(state, bytes) },
         _ => crc::extend(state, bytes),
     }
 }

@@ -6,16 +6,15 @@ use super::offline::is_offline;
 use super::place::DiskPlace;
 use super::root::{SystemRoot, last_name};
 use super::seen::SeenDisk;
+use crate::mmc::{self, is_mmc_area};
 use scrubjay_watch::facts::{DiskFacts, DiskKey, MediaKind};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Drivers whose devices are not disks of this machine, although the kernel may list them as hardware: memory, files,
-/// the network, devices made of other disks, cards and tapes.
-const NO_DISKS: [&str; 16] = [
-    "sr", "fd", "ram", "zram", "loop", "dm-", "md", "nbd", "rbd", "drbd", "bcache", "ublkb", "zd", "mmcblk",
-    "mtdblock", "pmem",
-];
+/// the network, devices made of other disks, raw flash and tapes.
+const NO_DISKS: [&str; 15] =
+    ["sr", "fd", "ram", "zram", "loop", "dm-", "md", "nbd", "rbd", "drbd", "bcache", "ublkb", "zd", "mtdblock", "pmem"];
 
 /// The disks, and the other paths to those with more than one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -98,7 +97,11 @@ fn is_hardware(root: &SystemRoot, folder: &Path) -> bool {
         .iter()
         .any(|driver| name.strip_prefix(driver).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit())));
     let is_set = |file: &str| root.number(&folder.join(file)) == Some(1);
-    !has_driver_of_no_disk && root.has(&folder.join("device")) && !is_set("removable") && !is_set("hidden")
+    !has_driver_of_no_disk
+        && !is_mmc_area(&name)
+        && root.has(&folder.join("device"))
+        && !is_set("removable")
+        && !is_set("hidden")
 }
 
 fn candidate(root: &SystemRoot, name: String, folder: PathBuf, sectors: u64) -> DiskCandidate {
@@ -200,7 +203,7 @@ fn model(root: &SystemRoot, folder: &Path) -> String {
     match words.is_empty() {
         false => words.join(" ").split_whitespace().collect::<Vec<_>>().join(" "),
         true if last_name(folder).starts_with("vd") => "virtual disk".to_owned(),
-        true => made_of().unwrap_or_else(|| "unnamed disk".to_owned()),
+        true => mmc::model(root, folder).or_else(made_of).unwrap_or_else(|| "unnamed disk".to_owned()),
     }
 }
 

@@ -1,6 +1,8 @@
-//! Reads SMART data of drives: a few at a time, each by a process of smartctl.
+//! Reads what drives say about their health: a few at a time, each by a process of smartctl, cards from the kernel's files.
 
 use super::news::DaemonNews;
+use crate::discovery::root::SystemRoot;
+use crate::mmc;
 use crate::smartctl::run::Smartctl;
 use scrubjay_watch::facts::DiskKey;
 use std::path::PathBuf;
@@ -47,7 +49,8 @@ fn work(queue: &Mutex<Receiver<SmartRequest>>, smartctl: &Smartctl, news: &Sende
     loop {
         let next = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(SmartRequest { name, key, device }) = next else { return };
-        let answer = Box::new(smartctl.read(&device));
+        let of_card = mmc::read(&SystemRoot::default(), &device);
+        let answer = Box::new(of_card.unwrap_or_else(|| smartctl.read(&device)));
         if news.send(DaemonNews::Smart { name, key, answer }).is_err() {
             return;
         }

@@ -14,6 +14,9 @@ pub const PAGE: usize = 4096;
 const PLACES: [u64; 5] = [0, 4 << 10, 20 << 10, 64 << 10, 128 << 10];
 /// Pages of ZFS's uberblocks, 128 KiB, of which any may be the newest.
 const UBERBLOCK_PAGES: u64 = 32;
+/// Swap space is labelled at the end of its first page, which is that of the machine that made it: 16 KiB on a Raspberry Pi 5, 64 KiB on
+/// some servers. These are the last 4 KiB of such pages; of a page of 4 KiB they are the first place.
+const SWAP_PLACES: [u64; 2] = [12 << 10, 60 << 10];
 
 /// What a label identifies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -85,7 +88,7 @@ impl LabelReader {
     pub fn labels(&mut self) -> Vec<LabelKind> {
         let uberblocks = (1..UBERBLOCK_PAGES).map(|page| PLACES[4] + page * PAGE as u64);
         let mut found: Vec<LabelKind> = Vec::new();
-        for place in PLACES.into_iter().chain(uberblocks) {
+        for place in PLACES.into_iter().chain(SWAP_PLACES).chain(uberblocks) {
             let Some(page) = self.page(place) else { continue };
             found.extend(labels_in(place, page));
         }
@@ -105,12 +108,13 @@ fn labels_in(place: u64, page: &[u8]) -> Vec<LabelKind> {
         }
     };
     const MD: [u8; 4] = 0xa92b_4efc_u32.to_le_bytes();
+    const SWAP: (usize, &[u8]) = (PAGE - 10, b"SWAPSPACE2");
     match place {
         0 => {
             note(has(1024 + 56, &[0x53, 0xef]), LabelKind::Ext);
             note(has(0, b"XFSB"), LabelKind::Xfs);
             note(has(0, b"LUKS\xba\xbe"), LabelKind::Luks);
-            note(has(PAGE - 10, b"SWAPSPACE2"), LabelKind::Swap);
+            note(has(SWAP.0, SWAP.1), LabelKind::Swap);
             note((0..4).any(|sector| has(sector * 512, b"LABELONE")), LabelKind::Lvm);
             note(has(0, &MD), LabelKind::Md); // 1.1
         }
@@ -118,6 +122,7 @@ fn labels_in(place: u64, page: &[u8]) -> Vec<LabelKind> {
             note(has(0, &MD), LabelKind::Md);
             note(has(0, b"SCRUBJAY"), LabelKind::Volume);
         }
+        0x3000 | 0xf000 => note(has(SWAP.0, SWAP.1), LabelKind::Swap),
         0x5000 => note(has(0, b"SCRUBJAY"), LabelKind::Volume),
         0x1_0000 => note(has(64, b"_BHRfS_M"), LabelKind::Btrfs),
         _ => {
@@ -140,6 +145,8 @@ mod tests {
             (0, 0, b"XFSB", LabelKind::Xfs),
             (0, 0, b"LUKS\xba\xbe", LabelKind::Luks),
             (0, 4086, b"SWAPSPACE2", LabelKind::Swap),
+            (12_288, 4086, b"SWAPSPACE2", LabelKind::Swap), // with pages of 16 KiB
+            (61_440, 4086, b"SWAPSPACE2", LabelKind::Swap), // with pages of 64 KiB
             (0, 512, b"LABELONE", LabelKind::Lvm),
             (4096, 0, b"\xfc\x4e\x2b\xa9", LabelKind::Md),
             (4096, 0, b"SCRUBJAY", LabelKind::Volume),

@@ -42,7 +42,13 @@ fn machine() -> MachineFiles {
     machine.set("sde", "dev", "8:64");
     machine.file("run/udev/data/b8:64", "E:ID_BUS=usb\nE:ID_SERIAL_SHORT=000000000000");
     machine.disk("sr0", &ata(5));
-    machine.disk("mmcblk0", "platform/mmc/mmc0:0001");
+    machine.disk("mmcblk0", "platform/soc/fe340000.mmc/mmc_host/mmc0/mmc0:0001");
+    for (attribute, text) in
+        [("queue/rotational", "0"), ("device/name", "BJTD4R"), ("device/type", "MMC"), ("device/serial", "0x5d2e0f8a")]
+    {
+        machine.set("mmcblk0", attribute, text);
+    }
+    machine.disk("mmcblk0boot0", "platform/soc/fe340000.mmc/mmc_host/mmc0/mmc0:0001");
     machine.disk("sdf", "pci0000:00/0000:00:14.0/usb2/2-2/2-2:1.0/host7/target7:0:0/7:0:0:0");
     machine.set("sdf", "removable", "1");
     for name in ["loop0", "ram0", "zram0", "dm-0", "nbd0"] {
@@ -65,7 +71,7 @@ fn disk<'s>(survey: &'s HostSurvey, name: &str) -> &'s SeenDisk {
 fn hardware_is_seen_with_its_identity_and_its_controller() {
     let seen = look(&machine());
     let names: Vec<&str> = seen.disks.iter().map(|disk| disk.facts.name.as_str()).collect();
-    assert_eq!(names, ["nvme0n1", "nvme1n1", "sda", "sdb", "sdc", "sdd", "sde"]);
+    assert_eq!(names, ["mmcblk0", "nvme0n1", "nvme1n1", "sda", "sdb", "sdc", "sdd", "sde"]);
     let sdb = disk(&seen, "sdb");
     assert_eq!((sdb.facts.key.0.as_str(), sdb.serial.as_deref()), ("5000c500a1b2c3d2", Some("ZL2ABCD2")));
     assert_eq!((sdb.facts.model.as_str(), sdb.facts.media), ("ST16000NM001G-2K", MediaKind::Spinning));
@@ -73,6 +79,9 @@ fn hardware_is_seen_with_its_identity_and_its_controller() {
     let nvme = disk(&seen, "nvme1n1");
     assert_eq!((nvme.facts.key.0.as_str(), nvme.serial.as_deref()), ("eui.002538b511b0d0c1", Some("S4EWNX0N1")));
     assert_eq!((nvme.facts.controller.clone(), nvme.facts.media), (None, MediaKind::Flash), "it shares nothing");
+    let card = disk(&seen, "mmcblk0");
+    assert_eq!((card.facts.model.as_str(), card.serial.as_deref()), ("eMMC BJTD4R", Some("0x5d2e0f8a")));
+    assert_eq!((card.facts.media, card.facts.controller.as_deref()), (MediaKind::Flash, None));
     let usb = disk(&seen, "sde");
     assert_eq!(usb.facts.key.0, "at 0000:00:14.0 usb 2-1:1.0 scsi 0:0:0", "zeros are no serial number");
     assert_eq!((usb.serial.clone(), usb.facts.model.as_str()), (None, "ASMT 2115"));
