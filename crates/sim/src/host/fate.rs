@@ -51,6 +51,10 @@ impl ModelledHost<'_> {
 
     pub(super) fn take_out(&mut self, number: usize) {
         self.read(number);
+        // A pass that came to its end since the last hour was reported then, not an hour later.
+        if let Some(finished) = self.finish_if_done(number) {
+            self.send(finished);
+        }
         self.end_session(number);
         self.disks[number].is_seen = false;
         self.observe(&HostFact::DiskOut(number));
