@@ -1,7 +1,7 @@
 //! The project's own chores: `cargo xtask VERB`. One verb is one module and one row in the table below.
 
 mod bench;
-mod deb;
+mod dist;
 mod licences;
 mod msrv;
 mod place;
@@ -64,7 +64,13 @@ const VERBS: &[Chore] = &[
         name: "deb",
         arguments: "[--test]",
         help: "the Debian package, in target/debian: cargo-deb makes it (target/tools has one if you have none); --test: tries it",
-        run: deb::run,
+        run: dist::deb::run,
+    },
+    Chore {
+        name: "dist",
+        arguments: "[--target TRIPLE]... [--only PRODUCT]... [--sign KEY]",
+        help: "all that users are given, for x86-64 and 64-bit Arm, in target/dist: deb, rpm, wheel, archive, image",
+        run: dist::run,
     },
     Chore {
         name: "bench",

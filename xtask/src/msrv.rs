@@ -1,5 +1,6 @@
 //! `cargo xtask msrv`: the oldest Rust that `Cargo.toml` promises (`rust-version`) builds everything that ships.
 
+use crate::licences::SHIPPED_FOR;
 use crate::licences::package::packages;
 use anyhow::{Context, Result};
 use std::process::{Command, Stdio, exit};
@@ -17,7 +18,7 @@ pub fn run(_arguments: &[String]) -> Result<bool> {
     let text = promised(&manifest).context("Cargo.toml has no rust-version")?;
     let promise = version(text).with_context(|| format!("rust-version {text}"))?;
     let mut newer = 0;
-    for package in packages(&["--workspace", "--edges", "normal,build,dev"])? {
+    for package in packages(SHIPPED_FOR, &["--workspace", "--edges", "normal,build,dev"])? {
         let path = package.folder()?.join("Cargo.toml");
         let manifest = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
         let needs = promised(&manifest).and_then(version).filter(|needs| *needs > promise);

@@ -42,6 +42,7 @@ pub mod parallel;
 pub mod parameter;
 pub mod pool;
 pub mod quantity;
+pub mod report;
 pub mod sector;
 mod serde_words;
 pub mod settings;

@@ -10,6 +10,8 @@ use std::fmt::Write;
 
 /// The file of licence texts that is shipped with the program.
 const NOTICES: &str = "NOTICES";
+/// The target whose packages are listed; the others that are given to users have the same.
+pub const SHIPPED_FOR: &str = "x86_64-unknown-linux-gnu";
 /// The only allowed source of packages.
 const SOURCE: &str = "registry+https://github.com/rust-lang/crates.io-index";
 /// The file that states the sources of packages.
@@ -30,7 +32,7 @@ Used under the Apache License 2.0, whose text is in LICENSE-APACHE:
 /// # Errors
 /// When cargo fails, or a file cannot be read.
 pub fn run(_arguments: &[String]) -> Result<bool> {
-    let all = packages(&["--workspace", "--edges", "normal,build,dev"])?;
+    let all = packages(SHIPPED_FOR, &["--workspace", "--edges", "normal,build,dev"])?;
     let mut findings: Vec<String> = all
         .iter()
         .filter(|package| package.chosen().is_none())
@@ -59,7 +61,7 @@ pub fn write(_arguments: &[String]) -> Result<bool> {
 
 /// The packages linked into the program: without those for tests, or for the build only.
 fn shipped() -> Result<Vec<Package>> {
-    packages(&["--package", "scrubjay", "--edges", "normal,no-proc-macro"])
+    packages(SHIPPED_FOR, &["--package", "scrubjay", "--edges", "normal,no-proc-macro"])
 }
 
 /// The lines of a lock file that name another source than crates.io.

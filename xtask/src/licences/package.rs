@@ -51,14 +51,13 @@ fn read(tree: &str) -> Result<Vec<Package>> {
     Ok(packages)
 }
 
-/// What `cargo tree` lists with these arguments, for the target that packages are made for. Fetches from the registry what
+/// What `cargo tree` lists with these arguments, for a target (`all`: for any). Fetches from the registry what
 /// is missing.
 ///
 /// # Errors
 /// When cargo fails.
-pub fn packages(arguments: &[&str]) -> Result<Vec<Package>> {
-    let fixed =
-        ["tree", "--locked", "--target", "x86_64-unknown-linux-gnu", "--prefix", "none", "--format", "{p}|{l}|"];
+pub fn packages(target: &str, arguments: &[&str]) -> Result<Vec<Package>> {
+    let fixed = ["tree", "--locked", "--target", target, "--prefix", "none", "--format", "{p}|{l}|"];
     let output = Command::new("cargo").args(fixed).args(arguments).output().context("cannot run cargo")?;
     ensure!(output.status.success(), "cargo tree: {}", String::from_utf8_lossy(&output.stderr).trim());
     read(&String::from_utf8_lossy(&output.stdout))

@@ -49,7 +49,7 @@ pub fn available_memory() -> Option<u64> {
 }
 
 /// The value of the first line `key : value`.
-pub(super) fn value_of<'t>(text: &'t str, key: &str) -> Option<&'t str> {
+fn value_of<'t>(text: &'t str, key: &str) -> Option<&'t str> {
     let lines = text.lines().filter_map(|line| line.split_once(':'));
     lines.map(|(name, value)| (name.trim(), value.trim())).find(|(name, _)| *name == key).map(|(_, value)| value)
 }

@@ -1,7 +1,5 @@
 //! The name of the processor, from the text of `/proc/cpuinfo`.
 
-use super::machine::value_of;
-
 /// Cores of 64-bit Arm by implementer and part, as in the kernel's `asm/cputype.h`: there is no `model name`.
 const ARM_CORES: [(&str, &str, &str); 24] = [
     ("0x41", "0xd03", "Cortex-A53"),
@@ -32,7 +30,7 @@ const ARM_CORES: [(&str, &str, &str); 24] = [
 
 /// The processor's name, and that of the board if it has one: `Cortex-A76 + Cortex-A55 (Radxa ROCK 5B)`.
 pub(super) fn name(info: &str, board: &str) -> String {
-    let name = value_of(info, "model name").map_or_else(|| arm_cores(info), str::to_owned);
+    let name = values(info, "model name").first().map_or_else(|| arm_cores(info), |name| (*name).to_owned());
     match board {
         "" => name,
         board => format!("{name} ({board})"),
@@ -41,12 +39,8 @@ pub(super) fn name(info: &str, board: &str) -> String {
 
 /// The kinds of cores, each once, those with the highest number first: big ones come last.
 fn arm_cores(info: &str) -> String {
-    let values = |key: &str| -> Vec<&str> {
-        let lines = info.lines().filter_map(|line| line.split_once(':'));
-        lines.filter(|(name, _)| name.trim() == key).map(|(_, value)| value.trim()).collect()
-    };
     let mut kinds: Vec<String> = Vec::new();
-    for (implementer, part) in values("CPU implementer").into_iter().zip(values("CPU part")).rev() {
+    for (implementer, part) in values(info, "CPU implementer").into_iter().zip(values(info, "CPU part")).rev() {
         let known = ARM_CORES.iter().find(|(by, of, _)| (*by, *of) == (implementer, part));
         let kind = known.map_or_else(|| format!("Arm core {implementer}/{part}"), |(.., name)| (*name).to_owned());
         if !kinds.contains(&kind) {
@@ -54,6 +48,12 @@ fn arm_cores(info: &str) -> String {
         }
     }
     if kinds.is_empty() { "unknown processor".to_owned() } else { kinds.join(" + ") }
+}
+
+/// The values of all lines `key : value`.
+fn values<'t>(text: &'t str, key: &str) -> Vec<&'t str> {
+    let lines = text.lines().filter_map(|line| line.split_once(':'));
+    lines.filter(|(name, _)| name.trim() == key).map(|(_, value)| value.trim()).collect()
 }
 
 #[cfg(test)]
