@@ -53,8 +53,8 @@ fn bill(target: &DistTarget, shipped: &[Package], lock: &str) -> Value {
 fn checksum<'l>(lock: &'l str, name: &str, version: &str) -> Option<&'l str> {
     let begin = format!("name = \"{name}\"\nversion = \"{version}\"\n");
     let rest = &lock[lock.find(&begin)? + begin.len()..];
-    let entry = rest.split("\n\n").next()?;
-    entry.lines().find_map(|line| line.strip_prefix("checksum = \"")?.strip_suffix('"'))
+    let mut entry = rest.lines().take_while(|line| !line.is_empty());
+    entry.find_map(|line| line.strip_prefix("checksum = \"")?.strip_suffix('"'))
 }
 
 #[cfg(test)]
