@@ -23,8 +23,10 @@ const SUITE: &str = "trixie";
 const MIRROR: &str = "http://deb.debian.org/debian";
 /// The packages whose files are looked through.
 const PACKAGES: &str = "smartmontools,ca-certificates";
-/// Files that are taken whatever they are named by.
-const TAKEN: [&str; 2] = ["usr/sbin/smartctl", "var/lib/smartmontools/drivedb/drivedb.h"];
+/// smartctl itself.
+const SMARTCTL: &str = "usr/sbin/smartctl";
+/// Its table of drives: where the package has it, and where smartctl looks for it (the package's installation copies it).
+const DRIVES: [&str; 2] = ["usr/share/smartmontools/drivedb.h", "var/lib/smartmontools/drivedb/drivedb.h"];
 
 /// The image of a target's architecture, in `out`.
 ///
@@ -109,7 +111,8 @@ fn unpacked(built: &Built) -> Result<PathBuf> {
 
 /// Copies smartctl, the libraries that it and they name, the certificates as one file, and the licences of all of it.
 fn take_from_debian(debian: &Path, layer: &Path) -> Result<()> {
-    let mut wanted: Vec<String> = TAKEN.map(str::to_owned).to_vec();
+    copy(&debian.join(DRIVES[0]), &layer.join(DRIVES[1]), "644")?;
+    let mut wanted = vec![SMARTCTL.to_owned()];
     let mut taken = BTreeSet::new();
     while let Some(path) = wanted.pop() {
         if !taken.insert(path.clone()) {
