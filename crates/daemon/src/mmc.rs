@@ -22,6 +22,23 @@ pub fn is_mmc_area(name: &str) -> bool {
     name.starts_with("mmcblk") && !is_mmc(name)
 }
 
+/// Does a card or eMMC belong to the machine? An eMMC is soldered in. A card in a slot belongs to it if the machine lives on it (`/` or
+/// `/boot` lies there); others come from cameras, and nobody is to be told when they are taken out. (`removable` is 0 for all.)
+pub fn is_of_the_machine(root: &SystemRoot, folder: &Path) -> bool {
+    if root.text(&folder.join("device/type")).as_deref() == Some("MMC") {
+        return true;
+    }
+    let number = |folder: &Path| root.text(&folder.join("dev"));
+    let parts = root.names(folder).into_iter().filter(|name| name.starts_with("mmcblk"));
+    let numbers: Vec<String> = parts.filter_map(|part| number(&folder.join(part))).chain(number(folder)).collect();
+    let mounts = root.text(Path::new("/proc/self/mountinfo")).unwrap_or_default();
+    mounts.lines().any(|line| {
+        let words: Vec<&str> = line.split(' ').collect();
+        let [_, _, device, _, place, ..] = words[..] else { return false };
+        ["/", "/boot", "/boot/firmware"].contains(&place) && numbers.iter().any(|number| number == device)
+    })
+}
+
 /// What it is called: `SD card SC64G`. `folder` is its folder in `/sys/block`.
 pub fn model(root: &SystemRoot, folder: &Path) -> Option<String> {
     let name = root.text(&folder.join("device/name"))?;
@@ -90,6 +107,26 @@ mod tests {
     fn what_says_nothing_is_not_called_well() {
         assert_eq!(facts("0x00 0x00", "0x00"), Err(SmartObstacle::NotSupported));
         assert_eq!(facts("", ""), Err(SmartObstacle::NotSupported));
+    }
+
+    #[test]
+    fn a_card_from_a_camera_is_no_disk_of_the_machine_and_the_one_that_it_lives_on_is() {
+        let machine = MachineFiles::new();
+        machine.disk("mmcblk0", "platform/mmc/mmc0:0001");
+        machine.set("mmcblk0", "device/type", "SD");
+        machine.set("mmcblk0", "mmcblk0p2/dev", "179:2");
+        let is_own = || is_of_the_machine(&machine.root(), Path::new("/sys/block/mmcblk0"));
+        assert!(!is_own());
+        machine.file(
+            "proc/self/mountinfo",
+            "30 1 8:2 / / rw - ext4 /dev/root rw\n31 30 179:2 / /media/camera rw - vfat x rw\n",
+        );
+        assert!(!is_own());
+        machine.file("proc/self/mountinfo", "30 1 179:2 / / rw,noatime shared:1 - ext4 /dev/root rw\n");
+        assert!(is_own());
+        machine.set("mmcblk0", "device/type", "MMC");
+        machine.file("proc/self/mountinfo", "");
+        assert!(is_own(), "an eMMC is soldered in");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::offline::is_offline;
 use super::place::DiskPlace;
 use super::root::{SystemRoot, last_name};
 use super::seen::SeenDisk;
-use crate::mmc::{self, is_mmc_area};
+use crate::mmc::{self, is_mmc, is_mmc_area};
 use scrubjay_watch::facts::{DiskFacts, DiskKey, MediaKind};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -99,6 +99,7 @@ fn is_hardware(root: &SystemRoot, folder: &Path) -> bool {
     let is_set = |file: &str| root.number(&folder.join(file)) == Some(1);
     !has_driver_of_no_disk
         && !is_mmc_area(&name)
+        && (!is_mmc(&name) || mmc::is_of_the_machine(root, folder))
         && root.has(&folder.join("device"))
         && !is_set("removable")
         && !is_set("hidden")
