@@ -14,6 +14,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -125,21 +126,14 @@ fn take_from_debian(debian: &Path, layer: &Path) -> Result<()> {
             wanted.push(found);
         }
     }
-    // The C library's own loader has a path of its own in each program.
+    // Programs name their loader by a path of its own, which is a link in Debian's package; and /lib is one in its base system.
     for folder in ["lib", "lib64"] {
-        let link = debian.join(folder);
-        if link.is_symlink() {
-            fs::create_dir_all(layer.join("usr").join(folder))?;
-            std::os::unix::fs::symlink(fs::read_link(&link)?, layer.join(folder))?;
-        }
-    }
-    if debian.join("usr/lib64").is_dir() {
-        for entry in fs::read_dir(debian.join("usr/lib64"))? {
-            let entry = entry?;
-            let target = layer.join("usr/lib64").join(entry.file_name());
-            if entry.path().is_symlink() {
-                std::os::unix::fs::symlink(fs::read_link(entry.path())?, target)?;
-            }
+        let own = layer.join("usr").join(folder);
+        fs::create_dir_all(&own)?;
+        symlink(Path::new("usr").join(folder), layer.join(folder))?;
+        let names = fs::read_dir(debian.join("usr").join(folder)).into_iter().flatten().flatten();
+        for entry in names.filter(|entry| entry.file_name().to_string_lossy().starts_with("ld-linux")) {
+            symlink(fs::read_link(entry.path())?, own.join(entry.file_name()))?;
         }
     }
     let mut certificates = Vec::new();
