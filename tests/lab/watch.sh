@@ -201,6 +201,17 @@ soon is_read_again || fail "then it is read, though it is not due: $(passes)"
 expect "accept" "$(status "$accepted")" true
 kinds='[.events[].kind] | (index("pass-finished") != null) and (index("incident-accepted") != null)'
 expect "history tells" "$("$scrubjay" history --limit 100000 --state "$state" --json | jq "$kinds")" true
+# What is personal here: names, addresses, the folder, the file that the settings name.
+code=0
+"$scrubjay" report --state "$state" --out report.json --yes 2>report.txt || code=$?
+personal=$(grep -ciE "nas1|me@example|$(hostname)|${work#/*/}|localhost:|127\.0\.0\.1" report.json || true)
+expect "a report has all parts that are not personal" \
+  "$personal $(jq -r '[.status.watch.disks[0].health != null, .settings.alert.email.to[0][:8], (.history.events | length > 5), .machine.kernel] | @tsv' report.json)" \
+  "0 true	address-	true	$(uname -r)"
+expect "it names what is missing, and its exit code says so" "$((code == 3)) $((code == 0))" \
+  "$(jq -r '.missing | if length > 0 then "1 0" else "0 1" end' report.json)"
+expect "a report is not written over" "$("$scrubjay" report --state "$state" --out report.json --yes 2>&1 | grep -c -- '--force replaces')" 1
+expect "nobody says yes, nothing is written" "$("$scrubjay" report --state "$state" --out other.json </dev/null 2>&1 | grep -c 'nobody to ask') $(find . -name 'other.json*' | wc -l)" "1 0"
 expect "a second watch is refused" "$("$scrubjay" watch --state "$state" 2>&1 | grep -c 'another watch')" 1
 
 key=$(status "[.disks[] | select(.name == \"${third#/dev/}\")][0].key")

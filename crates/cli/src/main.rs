@@ -13,6 +13,8 @@ mod page;
 mod pool;
 mod probe;
 mod progress;
+mod qualify;
+mod report;
 mod result;
 mod say;
 mod scrub;
@@ -56,6 +58,8 @@ fn main() -> ExitCode {
         Some(Verb::Metrics(args)) => verbs::metrics::run(&args),
         Some(Verb::Locate(args)) => verbs::locate::run(&args),
         Some(Verb::Doctor { json }) => verbs::doctor::run(json),
+        Some(Verb::Qualify(args)) => qualify::run(&args),
+        Some(Verb::Report(args)) => report::run(&args),
         Some(Verb::Probe(args)) => probe::run(&args),
         Some(Verb::Trace(args)) => trace::run(&args),
         Some(Verb::Tune(args)) => tune::run(&args),

@@ -17,6 +17,7 @@ pub mod control;
 pub mod discovery;
 pub mod history;
 pub mod mmc;
+pub mod process;
 pub mod pump;
 pub mod sessions;
 pub mod smartctl;

@@ -40,7 +40,7 @@ pub fn make(built: &Built, out: &Path) -> Result<()> {
     fs::write(&metadata, text(&assets(built)?)?)?;
     let mut command = Command::new(CARGO_GENERATE_RPM.path()?);
     command.envs(build::environment(&built.cargo_folder)?).args(["--package", "crates/cli", "--profile", "dist"]);
-    command.args(["--target", built.target.triple, "--auto-req", "disabled", "--payload-compress", "gzip"]);
+    command.args(["--target", built.target.triple, "--auto-req", "disabled", "--payload-compress", "xz"]);
     command.args(["--source-date", &moment()?]).arg("--metadata-overwrite").arg(&metadata);
     let package = out.join(format!("scrubjay-{VERSION}-1.{}.rpm", built.target.machine));
     succeed(command.arg("--output").arg(&package))?;

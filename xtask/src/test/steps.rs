@@ -161,6 +161,12 @@ pub const STEPS: &[TestStep] = &[
         ..LAB
     },
     TestStep {
+        name: "lab: a disk qualified: a client of its own beside a scrub, bad sectors among what it reads",
+        command: &["tests/lab/qualify.sh"],
+        packages: BENCH_DISK,
+        ..LAB
+    },
+    TestStep {
         name: "lab: md arrays in a virtual machine, checked in steps",
         command: &["tests/lab/guest-md.sh"],
         packages: GUEST_ARRAYS,

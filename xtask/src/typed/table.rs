@@ -173,6 +173,17 @@ pub const TABLE: &[Row] = &[
     ),
     typed("docs/safety.md", "sudo timeout", Disks),
     // docs/repair.md
+    typed("docs/report.md", "sudo scrubjay report --out", Watch)
+        .as_in("echo y | sudo scrubjay report --out report.json --force")
+        .may_find(),
+    typed("docs/report.md", "sudo scrubjay report", Watch).may_find(),
+    typed("docs/qualified.md", "sudo scrubjay qualify", Disks)
+        .as_in("sudo scrubjay qualify $A --minutes 0.2 --out qualified.json --page page")
+        .may_find(),
+    typed("docs/qualified.md", "sudo scrubjay report", Watch)
+        .after("echo '{}' >qualified.json")
+        .as_in("echo y | sudo scrubjay report --with qualified.json --out report.json --force")
+        .may_find(),
     typed("docs/repair.md", "sudo scrubjay scrub /dev/sda --policy none", Bad).may_find(),
     typed("docs/repair.md", "cat /proc/mdstat", Md),
     typed("docs/repair.md", "sudo scrubjay accept sda", Watch).after("problem"),
@@ -288,6 +299,14 @@ pub const TABLE: &[Row] = &[
     typed(HELP, "scrubjay volume", Volume).after("photos").may_find(),
     typed(HELP, "sudo scrubjay setup", Debian).after("installed"),
     typed(HELP, "sudo scrubjay doctor", Watch).may_find(),
+    exempt(HELP, "sudo scrubjay qualify /dev/sda --by-hand", "takes hands"),
+    typed(HELP, "sudo scrubjay qualify", Disks)
+        .as_in("sudo scrubjay qualify $A --minutes 0.2 --out sda.json --page page --force")
+        .may_find(),
+    typed(HELP, "sudo scrubjay report --out", Watch)
+        .as_in("echo y | sudo scrubjay report --out report.json")
+        .may_find(),
+    typed(HELP, "sudo scrubjay report --with", Watch).after("echo '{}' >qualified.json; rm -f report.json").may_find(),
     typed(HELP, "sudo scrubjay check", Watch).may_end(&[0, 1, 2, 3]),
     typed(HELP, "scrubjay watch --print-config", Watch),
     typed(HELP, "sudo scrubjay watch", Disks).after("printf 'never = [\"sda\"]\\n' >watch.toml"),

@@ -9,6 +9,8 @@ mod integrity;
 mod named;
 mod policy;
 mod probe;
+mod qualify;
+mod report;
 mod scrub;
 mod serving;
 mod simulate;
@@ -26,6 +28,8 @@ pub use explain::ExplainArgs;
 pub use help::{HelpText, fitted};
 pub use integrity::{SimulateIntegrity, Synthetic};
 pub use probe::{BLOCK as PROBE_BLOCK, Probe, ProbeMethodArgs, ProbeMode};
+pub use qualify::QualifyArgs;
+pub use report::ReportArgs;
 pub use scrub::ScrubArgs;
 pub use simulate::{Simulate, SimulateScrub, SimulateWatch, Simulated};
 pub use source::{DiskModelArgs, ServiceArg, Traces};
@@ -139,6 +143,10 @@ pub enum Verb {
     },
     /// Say how a disk is and why: SMART, its own verdict beside ours, what scrubs found, what to do
     Explain(ExplainArgs),
+    /// Measure on one disk what a client of its own feels of a scrub, beside what the scrub says
+    Qualify(Box<QualifyArgs>),
+    /// Show what a bug report or a first success needs, with pseudonyms for what is personal; nothing is sent
+    Report(ReportArgs),
     /// Work out the layout of an unknown array by timing reads
     Probe(Box<Probe>),
     /// Inspect, convert, capture and generate I/O traces

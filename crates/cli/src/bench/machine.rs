@@ -43,8 +43,17 @@ impl HostMachine {
 
 /// Bytes of memory that are available; `None`: not known.
 pub fn available_memory() -> Option<u64> {
+    memory("MemAvailable")
+}
+
+/// Bytes of memory; `None`: not known.
+pub fn total_memory() -> Option<u64> {
+    memory("MemTotal")
+}
+
+fn memory(what: &str) -> Option<u64> {
     let info = fs::read_to_string("/proc/meminfo").ok()?;
-    let kib: u64 = value_of(&info, "MemAvailable")?.split(' ').next()?.parse().ok()?;
+    let kib: u64 = value_of(&info, what)?.split(' ').next()?.parse().ok()?;
     Some(kib << 10)
 }
 

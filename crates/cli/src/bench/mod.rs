@@ -1,9 +1,9 @@
 //! `scrubjay bench`: the speed of disks and of code on this machine.
 
 mod code;
-mod disk;
+pub mod disk;
 mod figure7;
-mod machine;
+pub mod machine;
 mod processor;
 mod rounds;
 mod sealer;

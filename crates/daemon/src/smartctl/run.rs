@@ -2,14 +2,13 @@
 
 use super::obstacle::SmartObstacle;
 use super::parse::{self, RecoveryLimit, SmartctlAnswer};
+use crate::process::{ProcessEnding, wait_for_output};
 use std::ffi::OsStr;
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// Bytes of output that are read, at most: with all logs (`-x`) it is some 100 KiB.
 pub const OUTPUT_MAX: usize = 1 << 20;
@@ -18,8 +17,6 @@ pub const OUTPUT_MAX: usize = 1 << 20;
 pub const TIME_OUT: Duration = Duration::from_secs(75);
 /// Its usual paths; a user's PATH often lacks the second and third.
 const PROGRAMS: [&str; 3] = ["smartctl", "/usr/sbin/smartctl", "/usr/local/sbin/smartctl"];
-/// The interval between checks whether a process whose output has ended is gone.
-const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// How smartctl is run.
 #[derive(Clone, Debug)]
@@ -89,7 +86,7 @@ impl Smartctl {
             command.args(arguments).env("LC_ALL", "C");
             command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
             match command.spawn() {
-                Ok(child) => return Ok(wait_for_output(child, self.time_out)),
+                Ok(child) => return Ok(wait_for_output(child, self.time_out, OUTPUT_MAX)),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                     let message = format!("{} may not be run: permission denied", program.display());
@@ -103,19 +100,6 @@ impl Smartctl {
         }
         Err(SmartObstacle::NoProgram)
     }
-}
-
-/// How a process ended.
-#[derive(Debug)]
-enum ProcessEnding {
-    /// It ended, with this output.
-    Ended(Vec<u8>, ExitStatus),
-    /// It wrote more than [`OUTPUT_MAX`], and was killed.
-    TooMuch,
-    /// It did not end in time, and was killed.
-    TimedOut,
-    /// Its pipe or its status cannot be read.
-    Lost(io::Error),
 }
 
 fn to_answer(ending: ProcessEnding, time_out: Duration) -> SmartctlAnswer {
@@ -139,52 +123,6 @@ fn output_and_status(ending: ProcessEnding, time_out: Duration) -> Result<(Vec<u
         ProcessEnding::TimedOut => SmartObstacle::TimedOut(time_out.as_secs()),
         ProcessEnding::Lost(error) => SmartObstacle::Failed(error.to_string()),
     })
-}
-
-/// Reads a process's output until it ends, and kills it if that takes too long. Returns in time even if it cannot be
-/// killed: a process that waits for a drive inside the kernel dies when the drive answers.
-fn wait_for_output(mut child: Child, time_out: Duration) -> ProcessEnding {
-    let deadline = Instant::now() + time_out;
-    let Some(pipe) = child.stdout.take() else { return ProcessEnding::Lost(io::ErrorKind::BrokenPipe.into()) };
-    let (sender, receiver) = mpsc::sync_channel(1);
-    thread::spawn(move || {
-        let mut output = Vec::new();
-        let read = pipe.take(OUTPUT_MAX as u64 + 1).read_to_end(&mut output);
-        // The receiver is gone if this took too long.
-        let _ = sender.send(read.map(|_| output));
-    });
-    match receiver.recv_timeout(time_out) {
-        Ok(Ok(output)) if output.len() > OUTPUT_MAX => {
-            kill_and_reap(child);
-            ProcessEnding::TooMuch
-        }
-        Ok(Ok(output)) => loop {
-            match child.try_wait() {
-                Ok(Some(status)) => return ProcessEnding::Ended(output, status),
-                Ok(None) if Instant::now() < deadline => thread::sleep(POLL_INTERVAL),
-                Ok(None) => {
-                    kill_and_reap(child);
-                    return ProcessEnding::TimedOut;
-                }
-                Err(error) => return ProcessEnding::Lost(error),
-            }
-        },
-        Ok(Err(error)) => {
-            kill_and_reap(child);
-            ProcessEnding::Lost(error)
-        }
-        Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-            kill_and_reap(child);
-            ProcessEnding::TimedOut
-        }
-    }
-}
-
-/// Kills it, and has a thread reap it.
-fn kill_and_reap(mut child: Child) {
-    // It may have ended meanwhile.
-    let _ = child.kill();
-    thread::spawn(move || child.wait());
 }
 
 #[cfg(test)]
@@ -269,26 +207,5 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let endless = program(&folder, "exec yes");
         assert_eq!(outcome(&endless), Err(SmartObstacle::Nonsense("more than 1048576 bytes".into())));
-    }
-
-    #[test]
-    fn a_process_that_hangs_is_killed_and_leaves_no_zombie() {
-        // Even on a slow machine it does not end by itself.
-        let child = Command::new("sleep").arg("infinity").stdout(Stdio::piped()).spawn().unwrap();
-        let place = format!("/proc/{}", child.id());
-        assert!(matches!(wait_for_output(child, Duration::from_millis(50)), ProcessEnding::TimedOut));
-        while Path::new(&place).exists() {
-            thread::yield_now();
-        }
-    }
-
-    #[test]
-    fn a_process_that_closes_its_output_and_hangs_is_killed_as_well() {
-        let child = Command::new("sh").args(["-c", "exec sleep infinity >&-"]).stdout(Stdio::piped()).spawn().unwrap();
-        let place = format!("/proc/{}", child.id());
-        assert!(matches!(wait_for_output(child, Duration::from_millis(50)), ProcessEnding::TimedOut));
-        while Path::new(&place).exists() {
-            thread::yield_now();
-        }
     }
 }

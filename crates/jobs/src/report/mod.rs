@@ -46,17 +46,27 @@ fn clean(value: Value, names: &mut Pseudonyms) -> Value {
             let fields = fields.into_iter().map(|(key, value)| {
                 // What is a secret as a whole may be an object of numbers, as smartctl writes a WWN.
                 let value = match secrets::kind_of(&key) {
-                    Some(kind) if !value.is_null() && value.as_array().is_none() => {
-                        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                        Value::String(names.of(kind, &text))
-                    }
-                    _ => clean(value, names),
+                    Some(kind) => hide(kind, value, names),
+                    None => clean(value, names),
                 };
                 (clean_text(&key, names), value)
             });
             Value::Object(fields.collect())
         }
         other => other,
+    }
+}
+
+/// A value that is a secret as a whole, or a list of such. What is harmless stays: the kernel's names, and figures, but for identifiers.
+fn hide(kind: SecretKind, value: Value, names: &mut Pseudonyms) -> Value {
+    match value {
+        Value::Array(values) => Value::Array(values.into_iter().map(|value| hide(kind, value, names)).collect()),
+        Value::String(text) if !shape::is_harmless(&text) => Value::String(names.of(kind, &text)),
+        Value::Number(number) if kind == SecretKind::Id => Value::String(names.of(kind, &number.to_string())),
+        Value::Object(fields) if kind == SecretKind::Id => {
+            Value::String(names.of(kind, &Value::Object(fields).to_string()))
+        }
+        other => clean(other, names),
     }
 }
 

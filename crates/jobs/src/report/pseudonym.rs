@@ -1,7 +1,9 @@
 //! Pseudonyms: `disk-3f9a2c` for a serial number, always the same on one machine, and not to be turned back without its key.
 
 use ring::hmac;
+use ring::rand::{SecureRandom, SystemRandom};
 use std::collections::BTreeMap;
+use std::io;
 
 /// What a pseudonym stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,8 +32,18 @@ impl SecretKind {
     }
 }
 
-/// Characters that a secret has at least, to be looked for in other texts: shorter ones would be found in words.
+/// Characters that a secret has at least, to be looked for inside of words; shorter ones are looked for as words.
 const SHORTEST: usize = 4;
+
+/// A new key.
+///
+/// # Errors
+/// When the kernel gives no random bytes.
+pub fn new_key() -> io::Result<[u8; 32]> {
+    let mut key = [0; 32];
+    SystemRandom::new().fill(&mut key).map_err(|_| io::Error::other("the kernel gave no random bytes"))?;
+    Ok(key)
+}
 
 /// Gives pseudonyms, and remembers what they stand for.
 #[derive(Debug)]
@@ -82,7 +94,7 @@ impl Pseudonyms {
     /// The text with all known secrets replaced, the longest first; in whatever case they are written.
     pub(super) fn replace_known(&self, text: &str) -> String {
         let mut known: Vec<(&String, &String)> =
-            self.known.iter().filter(|(secret, _)| secret.chars().count() >= SHORTEST).collect();
+            self.known.iter().filter(|(secret, _)| secret.chars().count() > 1).collect();
         known.sort_by_key(|(secret, _)| std::cmp::Reverse(secret.len()));
         // (Only ASCII letters: a text must keep its length for places in it to be the same.)
         known.into_iter().fold(text.to_owned(), |text, (secret, pseudonym)| replaced(&text, secret, pseudonym))
@@ -91,11 +103,14 @@ impl Pseudonyms {
 
 fn replaced(text: &str, secret: &str, pseudonym: &str) -> String {
     let lower = text.to_ascii_lowercase();
+    let is_short = secret.chars().count() < SHORTEST;
     let (mut result, mut from) = (String::new(), 0);
     while let Some(at) = lower[from..].find(&secret.to_ascii_lowercase()).map(|at| from + at) {
+        let end = at + secret.len();
+        let is_in_word = text[..at].ends_with(char::is_alphanumeric) || text[end..].starts_with(char::is_alphanumeric);
         result.push_str(&text[from..at]);
-        result.push_str(pseudonym);
-        from = at + secret.len();
+        result.push_str(if is_short && is_in_word { &text[at..end] } else { pseudonym });
+        from = end;
     }
     result.push_str(&text[from..]);
     result
@@ -117,7 +132,7 @@ mod tests {
     #[test]
     fn short_names_are_replaced_where_they_stand_alone_only() {
         let mut names = Pseudonyms::new([1; 32]);
-        assert_ne!(names.of(SecretKind::Name, "db"), "db");
-        assert_eq!(names.replace_known("feedback"), "feedback");
+        let db = names.of(SecretKind::Name, "db");
+        assert_eq!(names.replace_known("feedback of db."), format!("feedback of {db}."));
     }
 }

@@ -4,7 +4,7 @@ use super::pseudonym::{Pseudonyms, SecretKind};
 use serde_json::Value;
 
 /// Keys whose value is personal as a whole. A key counts in whatever case, with `-` and `_` alike.
-const KEYS: [(&str, SecretKind); 52] = [
+const KEYS: [(&str, SecretKind); 64] = [
     ("host", SecretKind::Host),
     ("hostname", SecretKind::Host),
     ("host_name", SecretKind::Host),
@@ -57,6 +57,18 @@ const KEYS: [(&str, SecretKind); 52] = [
     ("url", SecretKind::Address),
     ("recipient", SecretKind::Address),
     ("recipients", SecretKind::Address),
+    ("server", SecretKind::Address),
+    ("proxy", SecretKind::Address),
+    ("topic", SecretKind::Address),
+    ("subject", SecretKind::Id),
+    ("disk", SecretKind::Id),
+    ("never", SecretKind::Id),
+    ("also", SecretKind::Path),
+    ("password_file", SecretKind::Path),
+    ("token_file", SecretKind::Path),
+    ("program", SecretKind::Path),
+    ("damaged_files", SecretKind::Path),
+    ("folder", SecretKind::Path),
 ];
 
 /// What kind of secret stands under this key, if one does.
@@ -84,8 +96,8 @@ pub(super) fn note(value: &Value, names: &mut Pseudonyms) {
 /// Notes the texts of a value that is a secret as a whole.
 fn note_all(kind: SecretKind, value: &Value, names: &mut Pseudonyms) {
     match value {
-        // Paths of the system say nothing, and are in our own words.
-        Value::String(text) if !super::shape::is_of_the_system(text) => names.note(kind, text),
+        // The system's paths and the kernel's names say nothing, and are in our own words.
+        Value::String(text) if !super::shape::is_harmless(text) => names.note(kind, text),
         Value::Array(values) => values.iter().for_each(|value| note_all(kind, value, names)),
         Value::Object(fields) => fields.values().for_each(|value| note(value, names)),
         _ => {}

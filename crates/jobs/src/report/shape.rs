@@ -32,6 +32,21 @@ pub(super) fn is_of_the_system(path: &str) -> bool {
     OF_THE_SYSTEM.iter().any(|folder| is_below(folder)) && !NAMED.iter().any(|folder| path.starts_with(folder))
 }
 
+/// How the kernel names disks and what it makes of them; letters or digits follow.
+const KERNEL_NAMES: [&str; 11] = ["sd", "hd", "vd", "xvd", "nvme", "mmcblk", "md", "dm-", "loop", "zd", "sr"];
+
+/// Is this one of the kernel's names for a disk, or a path of the system itself, `/` among them?
+pub(super) fn is_harmless(text: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
+    let is_kernels = KERNEL_NAMES.iter().filter_map(|begin| text.strip_prefix(begin)).any(|rest| {
+        let letters = rest.trim_start_matches(|c: char| c.is_ascii_lowercase());
+        // sda, sda1; nvme0n1p2, md127: no word may have more than two letters in a row.
+        rest.len() - letters.len() <= 2 && letters.split(['n', 'p']).all(is_number) && !letters.is_empty()
+            || letters.is_empty() && (1..=2).contains(&rest.len())
+    });
+    text.is_empty() || text == "/" || is_kernels || is_of_the_system(text)
+}
+
 /// The text with a pseudonym in the place of each word that looks personal. A text that is a path is one word.
 pub(super) fn replace(text: &str, names: &mut Pseudonyms) -> String {
     if text.starts_with('/') && !text.contains(['\n', '"']) && !is_of_the_system(text) && text.len() > 1 {
@@ -145,6 +160,18 @@ mod tests {
             "raid5:4",
         ] {
             assert_eq!(replace(kept, &mut Pseudonyms::new([1; 32])), kept);
+        }
+    }
+
+    #[test]
+    fn names_of_the_kernel_are_harmless() {
+        for kernels in
+            ["sda", "sdab", "sda1", "nvme0n1", "nvme0n1p2", "mmcblk0", "md127", "dm-3", "/dev/sda", "/", "zd16"]
+        {
+            assert!(is_harmless(kernels), "{kernels}");
+        }
+        for personal in ["sdstorage", "mdanna", "loop", "tank", "/dev/mapper/anna", "/home", "nvme-WD_1", "vd1x"] {
+            assert!(!is_harmless(personal), "{personal}");
         }
     }
 

@@ -1,0 +1,90 @@
+//! What the client sends: small reads at random places, and the pauses between.
+
+use clap::ValueEnum;
+use serde::Serialize;
+use std::time::Duration;
+
+/// A load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClientLoad {
+    /// A read every 50 ms
+    Even,
+    /// A read after a random pause of 50 ms on average, exponentially distributed
+    Random,
+    /// Ten reads one after the other, then a pause of 500 ms
+    Bursty,
+}
+
+impl ClientLoad {
+    /// All loads.
+    pub const ALL: [ClientLoad; 3] = [ClientLoad::Even, ClientLoad::Random, ClientLoad::Bursty];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ClientLoad::Even => "even",
+            ClientLoad::Random => "random",
+            ClientLoad::Bursty => "bursty",
+        }
+    }
+
+    /// Reads that follow each other without a pause.
+    pub const fn burst(self) -> u32 {
+        match self {
+            ClientLoad::Even | ClientLoad::Random => 1,
+            ClientLoad::Bursty => 10,
+        }
+    }
+
+    /// The pause before the next burst, which begins `since` the client's start.
+    pub fn pause(self, since: Duration, random: &mut Random) -> Duration {
+        const MEAN: Duration = Duration::from_millis(50);
+        match self {
+            ClientLoad::Even => {
+                let beats = (since.as_secs_f64() / MEAN.as_secs_f64()).floor() + 1.0;
+                MEAN.mul_f64(beats).saturating_sub(since)
+            }
+            ClientLoad::Random => MEAN.mul_f64(-(1.0 - random.share()).ln()),
+            ClientLoad::Bursty => Duration::from_millis(500),
+        }
+    }
+}
+
+/// Splitmix64 (Steele, Lea and Flood, 2014).
+pub struct Random(pub u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `end`, which is not zero.
+    pub fn below(&mut self, end: u64) -> u64 {
+        self.next() % end
+    }
+
+    /// From 0 to less than 1.
+    pub fn share(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_are_as_described() {
+        let mut random = Random(7);
+        let even = ClientLoad::Even.pause(Duration::from_millis(120), &mut random);
+        assert!((even.as_secs_f64() - 0.03).abs() < 1e-9, "to the next beat");
+        let pauses: f64 =
+            (0..10_000).map(|_| ClientLoad::Random.pause(Duration::ZERO, &mut random).as_secs_f64()).sum();
+        assert!((pauses / 10_000.0 - 0.05).abs() < 0.002, "{pauses}");
+    }
+}
