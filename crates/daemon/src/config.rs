@@ -1,4 +1,4 @@
-//! The watch's settings file: TOML, fifteen keys, each with a default. An empty file is valid.
+//! The watch's settings file: TOML, sixteen keys, each with a default. An empty file is valid.
 
 use crate::channels::ChannelSettings;
 use scrubjay_jobs::quantity;
@@ -30,6 +30,8 @@ pub struct WatchConfig {
     pub also: Vec<PathBuf>,
     /// Disks that are not watched, by serial number, WWN or name.
     pub never: Vec<String>,
+    /// Reads nothing and sends nothing, and says what it would have done.
+    pub observe: bool,
     /// Notices wait for the end of these hours.
     #[serde(deserialize_with = "hours")]
     pub quiet: Option<DailyHours>,
@@ -207,9 +209,13 @@ mod tests {
         let mut kinds = format!("{alert:?}");
         kinds.retain(|letter| letter != ' ');
         assert!(!kinds.contains(":None,heartbeat") && alert.heartbeat.is_some(), "{kinds}");
-        let crate::channels::ChannelSettings { email, ntfy, gotify, webhook, exec, heartbeat } = alert;
+        let crate::channels::ChannelSettings { email, ntfy, gotify, webhook, exec, heartbeat, proofs } = alert;
         let is_shown = [email.is_some(), ntfy.is_some(), gotify.is_some(), webhook.is_some(), exec.is_some()];
-        assert_eq!((is_shown, heartbeat.is_some()), ([true; 5], true), "a new kind is shown there, too");
+        assert_eq!(
+            (is_shown, heartbeat.is_some(), proofs.len()),
+            ([true; 5], true, 0),
+            "a new kind is shown there, too"
+        );
     }
 
     #[test]

@@ -11,14 +11,16 @@ use scrubjay_core::units::{Bytes, Nanos, SECTOR_BYTES, SectorRange, UnixSeconds}
 use scrubjay_device::clock;
 use scrubjay_device::control::SessionControl;
 use scrubjay_device::detector::DetectorKind;
+use scrubjay_device::observed::ObservedSubject;
 use scrubjay_device::session::{ScrubSession, SessionEnded};
 use scrubjay_device::store::StateStore;
 use scrubjay_device::target::TargetIdentity;
+use scrubjay_jobs::control::SessionWork;
 use scrubjay_jobs::outcome::rows_unrepaired;
 use scrubjay_jobs::pool::PoolOutcome;
 use scrubjay_jobs::settings::{RunOptions, Settings};
 use scrubjay_jobs::target::{RepairWish, ResolvedTarget, TargetLogs};
-use scrubjay_watch::facts::{PassReport, SessionNews, SessionSubject, SubjectKey};
+use scrubjay_watch::facts::{MediaKind, PassReport, SessionNews, SessionSubject, SubjectKey};
 use scrubjay_watch::rows::CLOCK_SLACK;
 use std::collections::BTreeMap;
 use std::panic::{self, AssertUnwindSafe};
@@ -70,6 +72,8 @@ pub struct PassOrder {
     pub is_twin: bool,
     /// The goal for the mean slowdown of foreground requests.
     pub budget: Nanos,
+    /// Of a disk that is only observed: what it is imagined to be.
+    pub imagined: Option<MediaKind>,
 }
 
 impl PassOrder {
@@ -132,6 +136,8 @@ pub struct SessionGlance {
     pub is_worse: bool,
     /// What it says of itself that it did not say before.
     pub new_notes: Vec<String>,
+    /// What it did since the last glance.
+    pub work: SessionWork,
 }
 
 /// All running sessions.
@@ -230,12 +236,13 @@ impl SessionPool {
         }
         let share = running.before.as_ref().and_then(|before| share_read(before, report));
         let pass = pass_report(&running.order, &latest);
+        let work = work_since(running.before.as_ref(), report);
         let known = running.before.as_ref().map_or(0, ScrubReport::unreadable_sectors);
         let is_worse = report.unreadable_sectors() > known;
         running.before = Some(latest.report);
         let new_notes = latest.remarks.notes.iter().filter(|note| !running.noted.contains(note)).cloned().collect();
         running.noted = latest.remarks.notes;
-        Some(SessionGlance { pass, share, is_worse, new_notes })
+        Some(SessionGlance { pass, share, is_worse, new_notes, work })
     }
 
     /// The last report of the session on this subject; does not count as a glance.
@@ -249,6 +256,21 @@ impl SessionPool {
         let latest =
             self.running.get(subject).map(|running| running.latest.lock().unwrap_or_else(PoisonError::into_inner));
         latest.and_then(|latest| latest.as_ref().map(|session| session.remarks.clone())).unwrap_or_default()
+    }
+}
+
+/// What was done between two reports; without a first one, since the session's beginning.
+fn work_since(before: Option<&ScrubReport>, after: &ScrubReport) -> SessionWork {
+    let of = |report: &ScrubReport| {
+        (report.bytes_requested.0, report.reading, report.foreground_requests, report.slowdown.lost())
+    };
+    let (bytes, reading, requests, lost) = of(after);
+    let (bytes_before, reading_before, requests_before, lost_before) = before.map(of).unwrap_or_default();
+    SessionWork {
+        bytes: bytes.saturating_sub(bytes_before),
+        reading_seconds: reading.since(reading_before).as_secs_f64(),
+        foreground_requests: requests.saturating_sub(requests_before),
+        lost_seconds: lost.since(lost_before).as_secs_f64(),
     }
 }
 
@@ -277,6 +299,10 @@ fn read(
     let ResolvedTarget { subject, logs } = match opened {
         Ok(opened) => opened,
         Err(why) => return SessionNews::Refused(why),
+    };
+    let subject = match order.imagined {
+        Some(media) => Box::new(ObservedSubject::new(subject, media == MediaKind::Spinning)),
+        None => subject,
     };
     let kept = match order.is_twin {
         true => KeptPass::Older,

@@ -33,6 +33,7 @@ pub mod inventory;
 pub mod ioprio;
 pub mod md;
 pub mod member;
+pub mod observed;
 pub mod output;
 pub mod owner;
 pub mod plausible;

@@ -55,7 +55,7 @@ pub fn run<M: Machine>(
     watcher: &mut dyn Watcher<M>,
     steer: &mut dyn FnMut(Nanos, &mut M) -> Steering,
 ) {
-    let mut pump = DevicePump { machine, watcher, own: OwnTraffic::default() };
+    let mut pump = DevicePump { machine, watcher, own: OwnTraffic::default(), submitted: 0 };
     let mut events = Vec::new();
     let mut answer: Option<VerifyCompletion> = None;
     let mut stopping: Option<Nanos> = None;
@@ -79,7 +79,7 @@ pub fn run<M: Machine>(
             }
         }
         pump.watcher.turned(now, pump.machine);
-        let is_idle = pump.own.in_flight == 0;
+        let is_idle = pump.submitted == 0;
         let is_over = pump.machine.is_done() || stopping.is_some_and(|at| is_idle || now.since(at) > STOP_TIMEOUT);
         if is_over {
             return;
@@ -91,7 +91,7 @@ pub fn run<M: Machine>(
             std::thread::sleep(std::time::Duration::from_nanos(timeout.0));
         } else {
             answer = verifier.wait(TURN_MAX);
-            answer.iter().for_each(|answer| pump.account(answer));
+            answer.iter().for_each(|answer| pump.account(answer, verifier.is_at_disk()));
         }
     }
 }
@@ -100,6 +100,8 @@ struct DevicePump<'a, M> {
     machine: &'a mut M,
     watcher: &'a mut dyn Watcher<M>,
     own: OwnTraffic,
+    /// Requests that the verifier has not completed.
+    submitted: usize,
 }
 
 impl<M: Machine> DevicePump<'_, M> {
@@ -109,10 +111,13 @@ impl<M: Machine> DevicePump<'_, M> {
     }
 
     /// Counts a scrub request as completed, before the detector is drained: it subtracts these from what it sees.
-    fn account(&mut self, answer: &VerifyCompletion) {
-        self.own.in_flight -= 1;
-        self.own.requests += 1;
-        self.own.sectors += answer.counted;
+    fn account(&mut self, answer: &VerifyCompletion, is_at_disk: bool) {
+        self.submitted -= 1;
+        if is_at_disk {
+            self.own.in_flight -= 1;
+            self.own.requests += 1;
+            self.own.sectors += answer.counted;
+        }
     }
 
     fn handle_completion(&mut self, now: Nanos, answer: VerifyCompletion) {
@@ -126,7 +131,10 @@ impl<M: Machine> DevicePump<'_, M> {
         while let Some(op) = self.machine.poll_op(now) {
             self.watcher.issued(now, &op);
             let Op::Verify { id, range } = op;
-            self.own.in_flight += 1;
+            self.submitted += 1;
+            if verifier.is_at_disk() {
+                self.own.in_flight += 1;
+            }
             verifier.submit(id, range);
         }
     }

@@ -398,6 +398,9 @@ fn load(
 
 /// Claims the subject under its identity and under its further names.
 fn claims(subject: &dyn Subject) -> Result<Vec<DiskClaim>, SessionError> {
+    if !subject.is_claimed() {
+        return Ok(Vec::new());
+    }
     let by_name = claim::name_of(&subject.id().key());
     let path = || subject.path().to_owned();
     let take = |name: String| DiskClaim::take(&name).map_err(|source| SessionError::Claim { path: path(), source });

@@ -32,6 +32,11 @@ pub trait Subject: Send {
     /// Further names under which it is claimed, besides its identity: those of what lies below it, say.
     fn ways(&self) -> Vec<String>;
 
+    /// Whether only one session at a time may have it. What is not read need not be claimed.
+    fn is_claimed(&self) -> bool {
+        true
+    }
+
     /// The order of the tour that suits it, unless the user names another one.
     fn order(&self) -> OrderKind {
         OrderKind::default()

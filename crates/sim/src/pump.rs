@@ -16,9 +16,11 @@ pub use report::{ForegroundFigures, RunEnd, RunReport, Scrubbed};
 use crate::disk::SimulatedDisk;
 use crate::source::{OpenLoop, RequestSource};
 use op::OpAtDisk;
-use scrubjay_core::scrub::disk_server::{DiskServer, ForegroundRequest};
+use scrubjay_core::scrub::disk_server::{DiskServer, ForegroundRequest, Served};
+use scrubjay_core::scrub::imagined::ImaginedDisk;
 use scrubjay_core::scrub::machine::{Event, Machine, Op};
 use scrubjay_core::scrub::recording::{Recording, RecordingEntry};
+use scrubjay_core::scrub::verdict::VerifyOutcome;
 use scrubjay_core::units::{Nanos, Sector};
 use std::collections::VecDeque;
 
@@ -69,6 +71,8 @@ pub struct SimulatedPump<S: RequestSource> {
     was_scrub_last: bool,
     /// Where the last scrub request ended.
     ends_at: Sector,
+    /// What serves scrub requests in place of the disk, where they are only imagined.
+    imagined: Option<ImaginedDisk>,
 }
 
 /// The result of a run.
@@ -108,7 +112,13 @@ impl<S: RequestSource> SimulatedPump<S> {
             lost_by_last: Nanos::ZERO,
             was_scrub_last: false,
             ends_at: Sector(0),
+            imagined: None,
         }
+    }
+
+    /// Sends no scrub request to the disk, as a watch does that only observes: an imagined disk answers.
+    pub fn observing(self, is_rotational: bool) -> SimulatedPump<S> {
+        SimulatedPump { imagined: Some(ImaginedDisk::new(is_rotational)), ..self }
     }
 
     /// Ends the run at `until` if the machine is not done by then.
@@ -201,6 +211,12 @@ impl<S: RequestSource> SimulatedPump<S> {
                 recording.push(RecordingEntry::Issued { now, op });
             }
             let Op::Verify { id, range } = op;
+            if let Some(imagined) = &mut self.imagined {
+                let Served { started, finished } = imagined.serve(now, range);
+                let outcome = VerifyOutcome::Clean;
+                self.ops.push_back(OpAtDisk { id, range, outcome, started, finished, hit: false });
+                continue;
+            }
             let outcome = self.disk.verify(range);
             let must_seek = !self.was_scrub_last || range.start != self.ends_at;
             let service = self.disk.work(now, range.bytes(), must_seek);

@@ -109,9 +109,15 @@ impl Watch {
             self.channels.remove(&name);
             self.dropped.insert(RowKey::Channel(name));
         }
-        for AlertChannel { name, fingerprint } in channels {
+        for AlertChannel { name, fingerprint, proven_elsewhere } in channels {
             if !self.channels.contains_key(name) {
                 self.channels.insert(name.clone(), ChannelRow::new(name.clone(), *fingerprint, now));
+                self.changed.insert(RowKey::Channel(name.clone()));
+            }
+            // A date to come proves nothing.
+            let Some(on) = proven_elsewhere.filter(|on| *on <= now) else { continue };
+            if let Some(row) = self.channels.get_mut(name).filter(|row| row.proven.is_none_or(|proven| proven < on)) {
+                row.proven = Some(on);
                 self.changed.insert(RowKey::Channel(name.clone()));
             }
         }

@@ -3,7 +3,7 @@
 use crate::calendar::{DAY, HOUR};
 use crate::facts::MediaKind;
 use crate::hours::DailyHours;
-use scrubjay_core::units::Nanos;
+use scrubjay_core::units::{Nanos, UnixSeconds};
 
 /// A channel for messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,6 +12,8 @@ pub struct AlertChannel {
     pub name: String,
     /// Changes with any of its settings: a proof of other settings does not hold for these.
     pub fingerprint: u64,
+    /// When a person last confirmed a code that came by these settings on another machine.
+    pub proven_elsewhere: Option<UnixSeconds>,
 }
 
 /// The settings of the watch.

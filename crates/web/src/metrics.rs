@@ -414,6 +414,7 @@ mod tests {
             name: "c".into(),
             proof: "proven".into(),
             proven: some,
+            proof_line: None,
             delivered: some,
             failing_since: None,
             last: None,

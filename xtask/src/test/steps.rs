@@ -412,6 +412,21 @@ pub const LONG_STEPS: &[TestStep] = &[
         ..LONG
     },
     TestStep {
+        name: "a modelled month: what an observing watch foretells, against what then happens",
+        command: &[
+            "cargo",
+            "test",
+            "--release",
+            "--package=scrubjay-sim",
+            "--test=simulated",
+            "--",
+            "--ignored",
+            "observed",
+            "--nocapture",
+        ],
+        ..PLAIN
+    },
+    TestStep {
         name: "the oldest Rust that is promised compiles all that ships",
         command: &["cargo", "xtask", "msrv"],
         ..PLAIN

@@ -1,6 +1,6 @@
 //! The arguments of `qualify`.
 
-use crate::qualify::load::ClientLoad;
+use crate::qualify::load::QualifyLoad;
 use clap::Args;
 use scrubjay_core::units::Nanos;
 use scrubjay_jobs::quantity;
@@ -62,7 +62,7 @@ pub struct QualifyArgs {
     pub no_progress: bool,
     /// The client's process: sends this load to DISK, and prints its latencies
     #[arg(long, value_name = "LOAD", value_enum, hide = true)]
-    pub client: Option<ClientLoad>,
+    pub client: Option<QualifyLoad>,
     /// For how long the client runs
     #[arg(long, value_name = "SECONDS", default_value_t = 5.0, hide = true)]
     pub seconds: f64,

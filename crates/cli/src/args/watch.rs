@@ -63,6 +63,7 @@ Examples:
   sudo systemctl enable --now scrubjay           as a service, where the package is installed
   sudo scrubjay watch                            in this terminal; Ctrl-C ends it, and keeps what was read
   sudo scrubjay watch --config watch.toml        with other settings than /etc/scrubjay/config.toml
+  sudo scrubjay watch --observe                  read and send nothing; say what would have been done
   scrubjay watch --print-config >config.toml     a file with every key and its default
 
 It reads every sector of every disk within 35 days, while the disk is idle; adds no more than 2 ms to a request of others on hard disks and
@@ -80,6 +81,9 @@ pub struct WatchArgs {
     /// Folder for the history and what was read [default: /var/lib/scrubjay]
     #[arg(long, value_name = "DIR")]
     pub state: Option<PathBuf>,
+    /// Only observe: read and send nothing but SMART, and say after a day, a week and a fortnight what would have been done
+    #[arg(long)]
+    pub observe: bool,
     /// Print a file of settings with every key and its default, and end
     #[arg(long)]
     pub print_config: bool,
@@ -152,6 +156,12 @@ const ALERT_CONFIRM_EXAMPLES: &str = "\
 Examples:
   sudo scrubjay alert confirm 004711    the channel that it came by is proven for 90 days";
 
+const ALERT_PROOF_EXAMPLES: &str = "\
+Examples:
+  sudo scrubjay alert proof    two lines for the settings of machines that have the same channels: docs/fleet-of-hosts.md
+
+It proves just these settings, to the last letter, until 90 days after a person confirmed a code here.";
+
 const ALERT_LIST_EXAMPLES: &str = "\
 Examples:
   sudo scrubjay alert list           which channels are proven, and what failed
@@ -178,6 +188,9 @@ pub enum Alerted {
         /// The code of six digits
         code: String,
     },
+    /// Print what proves the same settings on other machines, for their file of settings
+    #[command(after_help = format!("{ALERT_PROOF_EXAMPLES}\n\n{EXIT_CODES}"))]
+    Proof,
     /// Show how each channel stands
     #[command(after_help = format!("{ALERT_LIST_EXAMPLES}\n\n{EXIT_CODES}"))]
     List {

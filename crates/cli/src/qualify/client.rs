@@ -1,6 +1,6 @@
 //! The client: a process that knows nothing of the scrub, and times its own reads.
 
-use super::load::{ClientLoad, Random};
+use super::load::{ClientRandom, QualifyLoad};
 use crate::exit::Exit;
 use anyhow::{Context, Result};
 use rustix::fs::OFlags;
@@ -59,7 +59,7 @@ impl ClientLatencies {
 ///
 /// # Errors
 /// The target cannot be opened, or is smaller than a read.
-pub fn run(path: &Path, load: ClientLoad, seconds: f64, seed: u64) -> Result<Exit> {
+pub fn run(path: &Path, load: QualifyLoad, seconds: f64, seed: u64) -> Result<Exit> {
     let shown = path.display();
     let open = |flags: OFlags| OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path);
     // A file system may refuse direct reads; then the page cache answers, which is no measurement of a disk, but of a file.
@@ -67,7 +67,7 @@ pub fn run(path: &Path, load: ClientLoad, seconds: f64, seed: u64) -> Result<Exi
         open(OFlags::DIRECT).or_else(|_| open(OFlags::empty())).with_context(|| format!("cannot open {shown}"))?;
     let blocks = (&file).seek(SeekFrom::End(0))? / BLOCK as u64;
     anyhow::ensure!(blocks > 0, "{shown} is smaller than one read of {BLOCK} bytes");
-    let (mut random, mut times, mut errors) = (Random(seed), Vec::new(), 0);
+    let (mut random, mut times, mut errors) = (ClientRandom(seed), Vec::new(), 0);
     let mut buffer = PageBuffer::new(BLOCK, BLOCK);
     let begun = Instant::now();
     while begun.elapsed().as_secs_f64() < seconds {

@@ -7,7 +7,7 @@ use std::time::Duration;
 /// A load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
-pub enum ClientLoad {
+pub enum QualifyLoad {
     /// A read every 50 ms
     Even,
     /// A read after a random pause of 50 ms on average, exponentially distributed
@@ -16,45 +16,45 @@ pub enum ClientLoad {
     Bursty,
 }
 
-impl ClientLoad {
+impl QualifyLoad {
     /// All loads.
-    pub const ALL: [ClientLoad; 3] = [ClientLoad::Even, ClientLoad::Random, ClientLoad::Bursty];
+    pub const ALL: [QualifyLoad; 3] = [QualifyLoad::Even, QualifyLoad::Random, QualifyLoad::Bursty];
 
     /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
-            ClientLoad::Even => "even",
-            ClientLoad::Random => "random",
-            ClientLoad::Bursty => "bursty",
+            QualifyLoad::Even => "even",
+            QualifyLoad::Random => "random",
+            QualifyLoad::Bursty => "bursty",
         }
     }
 
     /// Reads that follow each other without a pause.
     pub const fn burst(self) -> u32 {
         match self {
-            ClientLoad::Even | ClientLoad::Random => 1,
-            ClientLoad::Bursty => 10,
+            QualifyLoad::Even | QualifyLoad::Random => 1,
+            QualifyLoad::Bursty => 10,
         }
     }
 
     /// The pause before the next burst, which begins `since` the client's start.
-    pub fn pause(self, since: Duration, random: &mut Random) -> Duration {
+    pub fn pause(self, since: Duration, random: &mut ClientRandom) -> Duration {
         const MEAN: Duration = Duration::from_millis(50);
         match self {
-            ClientLoad::Even => {
+            QualifyLoad::Even => {
                 let beats = (since.as_secs_f64() / MEAN.as_secs_f64()).floor() + 1.0;
                 MEAN.mul_f64(beats).saturating_sub(since)
             }
-            ClientLoad::Random => MEAN.mul_f64(-(1.0 - random.share()).ln()),
-            ClientLoad::Bursty => Duration::from_millis(500),
+            QualifyLoad::Random => MEAN.mul_f64(-(1.0 - random.share()).ln()),
+            QualifyLoad::Bursty => Duration::from_millis(500),
         }
     }
 }
 
 /// Splitmix64 (Steele, Lea and Flood, 2014).
-pub struct Random(pub u64);
+pub struct ClientRandom(pub u64);
 
-impl Random {
+impl ClientRandom {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -80,11 +80,11 @@ mod tests {
 
     #[test]
     fn pauses_are_as_described() {
-        let mut random = Random(7);
-        let even = ClientLoad::Even.pause(Duration::from_millis(120), &mut random);
+        let mut random = ClientRandom(7);
+        let even = QualifyLoad::Even.pause(Duration::from_millis(120), &mut random);
         assert!((even.as_secs_f64() - 0.03).abs() < 1e-9, "to the next beat");
         let pauses: f64 =
-            (0..10_000).map(|_| ClientLoad::Random.pause(Duration::ZERO, &mut random).as_secs_f64()).sum();
+            (0..10_000).map(|_| QualifyLoad::Random.pause(Duration::ZERO, &mut random).as_secs_f64()).sum();
         assert!((pauses / 10_000.0 - 0.05).abs() < 0.002, "{pauses}");
     }
 }

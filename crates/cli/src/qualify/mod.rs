@@ -2,6 +2,7 @@
 
 mod by_hand;
 mod client;
+mod document;
 pub mod load;
 mod page;
 mod round;
@@ -16,50 +17,14 @@ use crate::say::{print_line, print_prose, say, shown_path};
 use crate::signals;
 use crate::unwritable::unwritable;
 use anyhow::{Context, Result};
-use by_hand::HandTrial;
-use client::ClientLatencies;
-use load::ClientLoad;
+use document::{QualifiedDisk, QualifyDocument, row, summary};
+use load::QualifyLoad;
 use round::{QualifiedRound, RoundVerdict};
-use scrubjay_core::bench::class::MediumClass;
-use scrubjay_core::bench::words;
-use scrubjay_device::bench::{BenchedDisk, BenchedFacts};
+use scrubjay_device::bench::BenchedDisk;
 use scrubjay_device::output::{Existing, OutputFile};
-use serde::Serialize;
-use serde_json::Value;
 use std::io::{self, Write};
 use std::sync::atomic::Ordering;
 use trial::Trials;
-
-/// The disk, as far as it matters to a reader of the result.
-#[derive(Debug, Serialize)]
-struct QualifiedDisk {
-    model: Option<String>,
-    serial: Option<String>,
-    class: String,
-    driver: Option<String>,
-    scheduler: Option<String>,
-    write_cache: Option<String>,
-    bytes: u64,
-    /// Is it a disk that something else makes (a hypervisor, a loop device)? Then it proves nothing of real ones.
-    is_emulated: bool,
-}
-
-/// The result, as it is written and printed by `--json`.
-#[derive(Debug, Serialize)]
-struct QualifyDocument {
-    schema: u32,
-    version: &'static str,
-    kernel: String,
-    machine: HostMachine,
-    disk: QualifiedDisk,
-    minutes: f64,
-    /// Did all rounds come to their end?
-    is_complete: bool,
-    rounds: Vec<QualifiedRound>,
-    /// What `bench verify --json` said, if that was asked for.
-    verify: Option<Value>,
-    by_hand: Vec<HandTrial>,
-}
 
 /// Runs all rounds, or the client's process.
 pub fn run(args: &QualifyArgs) -> Result<Exit> {
@@ -82,7 +47,7 @@ pub fn run(args: &QualifyArgs) -> Result<Exit> {
     drop(disk); // the client and the scrub open it themselves
     let trials = Trials::new(path, args, stop.clone())?;
     let mut rounds = Vec::new();
-    for load in ClientLoad::ALL {
+    for load in QualifyLoad::ALL {
         if !trials.rounds_of(load, &mut rounds)? {
             break;
         }
@@ -95,7 +60,7 @@ pub fn run(args: &QualifyArgs) -> Result<Exit> {
         version: scrubjay_jobs::version::version(),
         kernel: facts.kernel.clone(),
         machine: HostMachine::read(),
-        disk: described(&facts, bytes),
+        disk: QualifiedDisk::of(&facts, bytes),
         minutes: args.minutes,
         is_complete,
         rounds,
@@ -130,21 +95,6 @@ fn show(document: &QualifyDocument, args: &QualifyArgs, file: Option<OutputFile>
     })
 }
 
-fn described(facts: &BenchedFacts, bytes: u64) -> QualifiedDisk {
-    let is_emulated = facts.intermediary.is_some()
-        || matches!(facts.class, MediumClass::Virtual | MediumClass::Layered | MediumClass::Remote);
-    QualifiedDisk {
-        model: facts.model.clone(),
-        serial: facts.serial.clone(),
-        class: facts.class.to_string(),
-        driver: facts.driver.clone(),
-        scheduler: facts.scheduler.clone(),
-        write_cache: facts.write_cache.clone(),
-        bytes,
-        is_emulated,
-    }
-}
-
 /// The table and its summary.
 fn print(document: &QualifyDocument, target: &str, out: &mut impl Write) -> Result<()> {
     let width = columns::width();
@@ -168,50 +118,4 @@ fn print(document: &QualifyDocument, target: &str, out: &mut impl Write) -> Resu
         print_prose(out, "", &trial.words(), width)?;
     }
     Ok(())
-}
-
-/// A row of the table.
-fn row(round: &QualifiedRound) -> Vec<String> {
-    let sent = round.beside.requests + round.beside.errors;
-    vec![
-        round.load.name().to_owned(),
-        words::latency(round.goal_seconds),
-        words::latency(round.alone_mean()),
-        words::latency(round.beside.mean_seconds),
-        format!("{:+.2} ±{:.2} ms", 1e3 * round.felt_mean_seconds, 1e3 * round.felt_error_seconds),
-        round.scrub.mean_slowdown_seconds.map_or_else(|| "-".to_owned(), |mean| format!("{:.2} ms", 1e3 * mean)),
-        words::throughput(round.scrub_rate()),
-        format!("{} of {sent}", round.scrub.foreground_requests),
-        round.verdict.word().to_owned(),
-    ]
-}
-
-/// What follows, in a sentence or two.
-fn summary(document: &QualifyDocument) -> String {
-    let count = |verdict: RoundVerdict| document.rounds.iter().filter(|round| round.verdict == verdict).count();
-    let all = document.rounds.len();
-    let mut words = format!("The client lost no more than the goal in {} of {all} rounds", count(RoundVerdict::Kept));
-    for (verdict, what) in [
-        (RoundVerdict::Exceeded, "lost more"),
-        (RoundVerdict::Unclear, "cannot be told: the client's own latency varies by more than the goal"),
-        (RoundVerdict::Unseen, "not all of its requests were seen"),
-    ] {
-        match count(verdict) {
-            0 => {}
-            rounds => words += &format!("; in {rounds} {what}"),
-        }
-    }
-    words += ".";
-    if !document.is_complete {
-        words += " It was stopped before its end.";
-    }
-    if document.disk.is_emulated {
-        words += " This disk is emulated: it says nothing of real ones.";
-    }
-    words
-}
-
-/// What the client's process printed.
-fn latencies(text: &[u8]) -> Result<ClientLatencies> {
-    serde_json::from_slice(text).context("the client's latencies")
 }

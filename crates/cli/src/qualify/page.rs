@@ -1,6 +1,7 @@
 //! The result as a page.
 
-use super::{QualifiedRound, QualifyDocument, row, summary};
+use super::document::{QualifyDocument, row, summary};
+use super::round::QualifiedRound;
 use crate::page;
 use crate::page::StudyProvenance;
 use anyhow::{Context, Result};

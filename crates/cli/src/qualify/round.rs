@@ -1,7 +1,7 @@
 //! One round: the client alone, beside a scrub at a goal, and alone again; and what follows from that.
 
 use super::client::ClientLatencies;
-use super::load::ClientLoad;
+use super::load::QualifyLoad;
 use scrubjay_core::units::Nanos;
 use serde::Serialize;
 
@@ -28,7 +28,7 @@ pub struct ScrubSaid {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct QualifiedRound {
     /// The client's load.
-    pub load: ClientLoad,
+    pub load: QualifyLoad,
     /// The goal for the mean slowdown.
     pub goal_seconds: f64,
     /// The client before and after.
@@ -77,7 +77,7 @@ const SEEN_MIN: f64 = 0.9;
 impl QualifiedRound {
     /// Judges a round.
     pub fn of(
-        load: ClientLoad,
+        load: QualifyLoad,
         goal: Nanos,
         alone: [ClientLatencies; 2],
         beside: ClientLatencies,
@@ -129,7 +129,7 @@ mod tests {
 
     fn judged(alone: [f64; 2], beside: f64, seen: u64) -> QualifiedRound {
         let scrub = ScrubSaid { foreground_requests: seen, ..ScrubSaid::default() };
-        QualifiedRound::of(ClientLoad::Even, Nanos::from_millis(1), alone.map(client), client(beside), scrub)
+        QualifiedRound::of(QualifyLoad::Even, Nanos::from_millis(1), alone.map(client), client(beside), scrub)
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Runs the processes of a round: the client, and the scrub beside it.
 
-use super::load::ClientLoad;
+use super::client::ClientLatencies;
+use super::load::QualifyLoad;
 use super::round::{QualifiedRound, ScrubSaid};
-use super::{ClientLatencies, latencies};
 use crate::args::QualifyArgs;
 use crate::say::say;
 use anyhow::{Context, Result, bail};
@@ -48,7 +48,7 @@ impl Drop for StateFolder {
 impl Trials {
     /// Divides the time among the runs: each load alone, then beside each goal and alone again.
     pub fn new(path: PathBuf, args: &QualifyArgs, stop: Arc<AtomicBool>) -> Result<Trials> {
-        let runs = ClientLoad::ALL.len() * (2 * args.goals.len() + 1);
+        let runs = QualifyLoad::ALL.len() * (2 * args.goals.len() + 1);
         let state = env::temp_dir().join(format!("scrubjay-qualify-{}", std::process::id()));
         fs::create_dir(&state).with_context(|| format!("cannot create {}", state.display()))?;
         Ok(Trials {
@@ -71,7 +71,7 @@ impl Trials {
     ///
     /// # Errors
     /// The client or the scrub could not do its work.
-    pub fn rounds_of(&self, load: ClientLoad, rounds: &mut Vec<QualifiedRound>) -> Result<bool> {
+    pub fn rounds_of(&self, load: QualifyLoad, rounds: &mut Vec<QualifiedRound>) -> Result<bool> {
         self.say(format_args!("{}: the client alone, for {:.0} s", load.name(), self.seconds));
         let Some(mut before) = self.client(load)? else { return Ok(false) };
         for &goal in &self.goals {
@@ -90,7 +90,7 @@ impl Trials {
     }
 
     /// The client's latencies; `None`: it was stopped.
-    fn client(&self, load: ClientLoad) -> Result<Option<ClientLatencies>> {
+    fn client(&self, load: QualifyLoad) -> Result<Option<ClientLatencies>> {
         let mut client = Command::new(&self.own);
         client
             .args(["qualify", "--client", load.name(), "--seconds", &self.seconds.to_string(), "--seed", "7"])
@@ -103,7 +103,7 @@ impl Trials {
         if !output.status.success() {
             bail!("the client failed");
         }
-        latencies(&output.stdout).map(Some)
+        serde_json::from_slice(&output.stdout).context("the client's latencies").map(Some)
     }
 
     /// Begins a scrub that keeps its state.

@@ -52,8 +52,8 @@ pub fn ask(state: Option<&Path>, names: &mut Pseudonyms) -> (Vec<(String, Value)
         let mut answer = json_of(command);
         match &mut answer {
             Ok(value) if name == "status" => {
-                note_arrays(value, names);
-                status = value.clone();
+                status = value["watch"].clone();
+                note_arrays(&status, names);
             }
             Ok(value) if name == "history" => blank_unknown(value, &subjects(&status)),
             _ => {}

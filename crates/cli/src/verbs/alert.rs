@@ -30,6 +30,7 @@ pub fn run(args: &AlertArgs) -> Result<Exit> {
         }
         Alerted::Confirm { code } => person::send(&WatchRequest::Confirm { code: code.clone() }),
         Alerted::List { json } => list(*json),
+        Alerted::Proof => proof(),
     }
 }
 
@@ -79,6 +80,19 @@ fn outcome(channel: &ChannelEntry) -> String {
         Some(last) => format!("{}: not accepted: {}", channel.name, last.said),
         None => format!("{}: not used yet", channel.name),
     }
+}
+
+/// Prints what proves the same settings on other machines.
+fn proof() -> Result<Exit> {
+    let alerts = alerts(&WatchRequest::Alerts)?;
+    let lines: Vec<String> = alerts.channels.into_iter().filter_map(|channel| channel.proof_line).collect();
+    let mut out = io::stdout().lock();
+    if lines.is_empty() {
+        writeln!(out, "No channel is proven here: sudo scrubjay alert test")?;
+        return Ok(Exit::Found);
+    }
+    writeln!(out, "[alert]\nproofs = {}", serde_json::to_string(&lines).context("the proofs")?)?;
+    Ok(Exit::Clean)
 }
 
 const HEADINGS: [&str; 4] = ["CHANNEL", "PROOF", "LAST ACCEPTED", "LAST ATTEMPT"];

@@ -4,6 +4,7 @@ use super::state_folder;
 use crate::args::HistoryArgs;
 use crate::columns;
 use crate::exit::{Exit, Usage};
+use crate::say::say;
 use anyhow::{Context, Result};
 use scrubjay_daemon::discovery::{SeenDisk, SystemRoot, survey};
 use scrubjay_daemon::history::{HistoryDatabase, HistoryEvent};
@@ -32,6 +33,9 @@ pub fn run(args: &HistoryArgs) -> Result<Exit> {
     let history = HistoryDatabase::open_read_only(&file)?;
     let key = args.disk.as_deref().map(|disk| key_of(disk, watch.as_deref())).transpose()?;
     let events = history.events(args.limit as usize, key.as_ref())?;
+    if args.state.is_none() && watch.as_ref().is_some_and(|watch| watch.observed.is_some()) {
+        say(format_args!("of a watch that only observes: no disk was read, and nothing was sent"));
+    }
     let mut out = io::stdout().lock();
     if args.json {
         let document = HistoryDocument {

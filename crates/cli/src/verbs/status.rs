@@ -25,6 +25,12 @@ pub fn write(status: &WatchDocument, width: Option<usize>, out: &mut impl Write)
     for light in &status.lights {
         print_prose(out, &format!("{:<18}", light.name), &light.words, width)?;
     }
+    if let Some(observed) = &status.observed {
+        writeln!(out, "\nObserved")?;
+        for line in observed.lines(status.time) {
+            print_prose(out, "  ", &format!("{line}."), width)?;
+        }
+    }
     for (number, action) in status.to_do.iter().enumerate() {
         if number == 0 {
             writeln!(out, "\nDo now")?;

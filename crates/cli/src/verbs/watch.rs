@@ -25,6 +25,7 @@ pub fn run(args: &WatchArgs) -> Result<Exit> {
         page_socket: page_socket_path()?,
         // Beside the others, wherever they are.
         status_socket: socket_path()?.with_file_name("status"),
+        observe: args.observe,
         calendar: args.test_calendar,
         is_full_speed: args.test_full_speed,
         smartctl: args.test_smartctl.clone(),

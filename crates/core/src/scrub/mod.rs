@@ -16,6 +16,7 @@ mod failures;
 mod forecast;
 mod foreground;
 pub mod idle;
+pub mod imagined;
 mod latency;
 pub mod machine;
 mod overlap;

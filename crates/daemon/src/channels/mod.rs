@@ -19,6 +19,7 @@ mod mail_tls;
 mod ntfy;
 mod outgoing;
 mod program;
+mod proof;
 mod route;
 mod secret;
 mod sendmail;
@@ -48,6 +49,7 @@ pub use webhook::{WEBHOOK_SCHEMA, WebhookSettings};
 use bounds::TimeBound;
 use heartbeat::HeartbeatRoute;
 use outgoing::OutgoingMessage;
+pub use proof::ChannelProof;
 use route::{ChannelKind, OpenRoute};
 use scrubjay_watch::rows::MessageRow;
 use scrubjay_watch::settings::AlertChannel;
@@ -67,6 +69,9 @@ macro_rules! channel_kinds {
             $($(#[$doc])* pub $name: Option<$settings>,)*
             /// Requested once a day to report that the machine is alive.
             pub heartbeat: Option<Heartbeat>,
+            /// Proofs of other machines with the same settings, as `scrubjay alert proof` prints them there.
+            #[serde(default)]
+            pub proofs: Vec<ChannelProof>,
         }
 
         fn open_all(all: &ChannelSettings) -> Result<Vec<OpenRoute>, ChannelFault> {
@@ -106,6 +111,7 @@ pub struct DeliveryReceipt {
 pub struct AlertChannels {
     routes: Vec<OpenRoute>,
     heartbeat: Option<Arc<HeartbeatRoute>>,
+    proofs: Vec<ChannelProof>,
     bound: Duration,
 }
 
@@ -117,12 +123,17 @@ impl AlertChannels {
     pub fn from_settings(settings: &ChannelSettings) -> Result<AlertChannels, ChannelFault> {
         let routes = open_all(settings)?;
         let heartbeat = settings.heartbeat.as_ref().map(Heartbeat::open).transpose()?.map(Arc::new);
-        Ok(AlertChannels { routes, heartbeat, bound: DELIVERY_MAX })
+        Ok(AlertChannels { routes, heartbeat, proofs: settings.proofs.clone(), bound: DELIVERY_MAX })
     }
 
-    /// For the watch: the name of each channel, and a fingerprint of its settings, the contents of secret files included.
+    /// For the watch: the name of each channel, a fingerprint of its settings, the contents of secret files included, and the newest
+    /// proof of just these settings by another machine.
     pub fn for_watch(&self) -> Vec<AlertChannel> {
-        let row = |route: &OpenRoute| AlertChannel { name: route.name.to_owned(), fingerprint: route.fingerprint };
+        let row = |route: &OpenRoute| AlertChannel {
+            name: route.name.to_owned(),
+            fingerprint: route.fingerprint,
+            proven_elsewhere: self.proofs.iter().filter_map(|proof| proof.of(route.name, route.fingerprint)).max(),
+        };
         self.routes.iter().map(row).collect()
     }
 

@@ -1,15 +1,16 @@
 //! The status document for verbs and pages: the watch's status, with the latest reports of sessions.
 
+use crate::channels::ChannelProof;
 use crate::sessions::{SessionRemarks, bytes_of};
 use scrubjay_core::scrub::{ScrubActivity, ScrubReport};
 use scrubjay_core::units::UnixSeconds;
 use scrubjay_jobs::control::{
-    ArrayEntry, ChannelEntry, DiskEntry, ForecastEntry, IncidentEntry, LightEntry, PoolEntry, ReadingEntry, SCHEMA,
-    WatchDocument,
+    ArrayEntry, ChannelEntry, DiskEntry, ForecastEntry, IncidentEntry, LightEntry, ObservedDocument, PoolEntry,
+    ReadingEntry, SCHEMA, WatchDocument,
 };
 use scrubjay_jobs::doing::doing;
 use scrubjay_watch::calendar::Calendar;
-use scrubjay_watch::channel::ChannelRow;
+use scrubjay_watch::channel::{ChannelRow, ProofState};
 use scrubjay_watch::facts::{ArrayActivity, ArrayFacts, MediaKind, SessionSubject};
 use scrubjay_watch::hold::HoldBack;
 use scrubjay_watch::incident::{IncidentRow, IncidentSubject};
@@ -85,12 +86,37 @@ pub fn blinded(mut document: WatchDocument) -> WatchDocument {
     document
 }
 
+/// Marks a document of a watch that only observes: what it would have read was not read, and what would be well is not known.
+pub fn observed(document: WatchDocument, observed: &ObservedDocument) -> WatchDocument {
+    let mut document = undecided(document, "this watch only observes: no disk is read, and nothing is sent");
+    for light in &mut document.lights {
+        match light.name.as_str() {
+            "All sectors read" => "only observed: nothing is read",
+            "Alerts" => "only observed: nothing is sent",
+            _ => continue,
+        }
+        .clone_into(&mut light.words);
+        light.colour = colour_word(LightColour::Grey).to_owned();
+    }
+    let checks = document.arrays.iter_mut().filter_map(|array| array.check.as_mut());
+    for reading in document.disks.iter_mut().map(|disk| &mut disk.reading).chain(checks) {
+        reading.oldest_read = None;
+    }
+    document.observed = Some(observed.clone());
+    document
+}
+
 /// The entry of a channel; the caller adds the result of the last attempt.
 pub fn channel_entry(channel: &ChannelRow, now: UnixSeconds, calendar: &dyn Calendar) -> ChannelEntry {
     ChannelEntry {
         name: channel.name.clone(),
         proof: channel.words(now, calendar),
         proven: channel.proven.map(|on| on.0),
+        proof_line: channel
+            .proven
+            .filter(|_| matches!(channel.proof(now), ProofState::Proven(_)))
+            .and_then(|on| ChannelProof::new(&channel.name, channel.fingerprint, on))
+            .map(|proof| proof.to_string()),
         delivered: channel.delivered.map(|on| on.0),
         failing_since: channel.failing_since.map(|since| since.0),
         last: None,

@@ -56,13 +56,14 @@ impl Daemon<'_> {
                         self.feed(event);
                     }
                 }
+                WatchOp::Send(message) if self.observe_message(&message) => {}
                 WatchOp::Send(message) => {
                     let sender = self.sender_of(&message);
                     self.messengers.send(*message, sender);
                 }
                 WatchOp::Heartbeat => {
                     // A daemon that sees nothing must not report that all is well.
-                    if !self.is_blind() {
+                    if !self.is_blind() && self.observation.is_none() {
                         self.messengers.beat();
                     }
                     let thinned = self.history.thin(self.clock.now());
@@ -80,6 +81,10 @@ impl Daemon<'_> {
             SessionSubject::Array(key) => self.survey.checks.get(key).map(|check| check.target.clone()),
         };
         let Some(target) = target else { return };
+        let media = match &subject {
+            SessionSubject::Disk(name) => self.disk(name).map(|disk| disk.facts.media),
+            SessionSubject::Array(_) => None,
+        };
         let is_twin = matches!(&subject, SessionSubject::Disk(name) if self.is_twin(name));
         let name = self.display_name(&subject);
         (self.say)(&format!("{name}: reading, pass {pass}"));
@@ -94,6 +99,7 @@ impl Daemon<'_> {
             pace: self.clock.pace(),
             is_twin,
             budget,
+            imagined: media.filter(|_| self.observation.is_some()),
         });
     }
 

@@ -1,5 +1,6 @@
 //! Requests of verbs and their answers.
 
+use super::observe;
 use super::options::{host_name, open_channels};
 use super::state::{Daemon, is_called};
 use crate::config::WatchConfig;
@@ -53,7 +54,7 @@ impl Daemon<'_> {
     }
 
     /// Carries out a person's command, and the operations that follow, at once.
-    fn command(&mut self, command: PersonCommand) {
+    pub(super) fn command(&mut self, command: PersonCommand) {
         self.feed(WatchEvent::Command(command));
         self.feed(WatchEvent::Tick);
         self.act();
@@ -209,8 +210,14 @@ impl Daemon<'_> {
         let path = self.options.config.clone();
         let config = WatchConfig::read(&path, self.options.is_config_required).map_err(|error| error.to_string())?;
         let channels = open_channels(&path, &config).map_err(|error| error.to_string())?;
+        let is_observing = self.observation.is_some();
+        if is_observing != (self.options.observe || config.observe) {
+            (self.is_ending, self.is_to_begin_anew) = (true, true);
+            let what = if is_observing { "it reads and sends from now on" } else { "it only observes from now on" };
+            return Ok(format!("{what}: settings read from {}", path.display()));
+        }
         let mut settings = config.settings(&host_name(), self.settings.secret);
-        settings.channels = channels.for_watch();
+        settings.channels = if is_observing { vec![observe::channel()] } else { channels.for_watch() };
         (settings.pace, settings.run) = (self.settings.pace, self.settings.run);
         self.messengers.change(channels);
         self.deliveries.clear();

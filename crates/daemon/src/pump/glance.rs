@@ -33,6 +33,9 @@ impl Daemon<'_> {
                 SessionSubject::Array(_) if is_running => self.hours.note(&subject, share.map(|_| 0), share),
                 SessionSubject::Array(_) => self.hours.note(&subject, None, None),
             }
+            if let Some(glance) = &glance {
+                self.observe_glance(&subject, glance);
+            }
             if let Some(SessionGlance { pass, is_worse, new_notes, .. }) = glance {
                 let name = self.display_name(&subject);
                 new_notes.iter().for_each(|note| (self.say)(&format!("{name}: {note}")));
@@ -43,6 +46,7 @@ impl Daemon<'_> {
                 self.feed(WatchEvent::Session(subject, SessionNews::Progress(pass)));
             }
         }
+        self.observe_turn();
         if let Some((hour, shares)) = self.hours.end_hour(self.clock.now()) {
             let week_hour = self.watch.calendar().local(UnixSeconds(hour * HOUR)).week_hour();
             for (subject, share) in shares {

@@ -48,6 +48,9 @@ impl Daemon<'_> {
     }
 
     fn handle_session(&mut self, message: SessionMessage) {
+        if let Some(glance) = self.sessions.glance(&message.subject) {
+            self.observe_glance(&message.subject, &glance);
+        }
         if !self.sessions.ended(&message) {
             return; // its disk is gone, or another session has replaced it
         }
@@ -55,6 +58,7 @@ impl Daemon<'_> {
         let name = self.display_name(&subject);
         (self.say)(&format!("{name}: {}", news_text(&news)));
         if let SessionNews::Finished(report) = &news {
+            self.observe_pass(&name);
             let now = self.clock.now();
             let begun = self.marks.get(&key).map_or(now, |mark| mark.begun);
             let written = match &key {

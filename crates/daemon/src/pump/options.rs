@@ -33,6 +33,8 @@ pub struct DaemonOptions {
     pub page_socket: PathBuf,
     /// The socket for monitoring.
     pub status_socket: PathBuf,
+    /// Does it only observe, whatever the settings say?
+    pub observe: bool,
     /// For tests: a faster calendar.
     pub calendar: Option<TestCalendar>,
     /// For tests: sessions read at full speed.

@@ -25,6 +25,9 @@ impl Daemon<'_> {
         } else if self.retry_keep_at.is_some() {
             document = document::undecided(document, "the history cannot be written, and nothing is decided meanwhile");
         }
+        if let Some(observation) = &self.observation {
+            document = document::observed(document, observation.document());
+        }
         for channel in &mut document.channels {
             channel.last = self.deliveries.get(&channel.name).cloned();
         }

@@ -4,6 +4,7 @@ use super::drives::SmartQueue;
 use super::hours::IdleHours;
 use super::messengers::Messengers;
 use super::news::{self, DaemonNews};
+use super::observe::{self, Observation};
 use super::options::{
     DaemonError, DaemonOptions, PAGE_GROUP, STATUS_GROUP, group_number, host_name, lock_folder, open_channels,
     run_number, secret,
@@ -50,13 +51,24 @@ impl<'s> Daemon<'s> {
     ///
     /// # Errors
     /// The daemon could not start; then nothing was sent or read.
-    pub fn run(options: DaemonOptions, say: &'s mut dyn FnMut(&str)) -> Result<(), DaemonError> {
+    pub fn run(options: DaemonOptions, say: &mut dyn FnMut(&str)) -> Result<(), DaemonError> {
+        while Daemon::run_once(options.clone(), &mut *say)? {}
+        Ok(())
+    }
+
+    /// Runs until a signal ends it. True: it is to begin anew.
+    fn run_once(mut options: DaemonOptions, say: &'s mut dyn FnMut(&str)) -> Result<bool, DaemonError> {
         let config = WatchConfig::read(&options.config, options.is_config_required)?;
         let channels = open_channels(&options.config, &config)?;
         let clock = WatchClock::new(options.calendar);
+        let is_observing = options.observe || config.observe;
+        let real_folder = options.folder.clone();
+        if is_observing {
+            options.folder = observe::folder_in(&real_folder);
+        }
         let locked = lock_folder(&options.folder)?;
         // If a scrub of an array was killed, md's settings are still narrowed to what it checked; they are restored.
-        md::put_back_all(&options.folder).iter().for_each(|line| say(line));
+        md::put_back_all(&real_folder).iter().for_each(|line| say(line));
         let (news_sender, news) = mpsc::channel();
         let (requests, folder) = (news_sender.clone(), options.folder.clone());
         let on_request = move |pending: PendingAnswer| match &pending.request {
@@ -81,7 +93,7 @@ impl<'s> Daemon<'s> {
         let OpenedHistory { history, rows, loss } =
             standing::open(&options.folder.join("history.db"), &marks_of_history)?;
         let mut settings = config.settings(&host_name(), secret());
-        settings.channels = channels.for_watch();
+        settings.channels = if is_observing { vec![observe::channel()] } else { channels.for_watch() };
         settings.pace = clock.pace();
         settings.run = run_number();
         let marks = rows.iter().filter_map(mark_of).collect();
@@ -96,6 +108,7 @@ impl<'s> Daemon<'s> {
             sessions: SessionPool::new(options.folder.clone(), options.is_full_speed, session_sender),
             drives: SmartQueue::new(smartctl, news_sender.clone()),
             messengers: Messengers::new(channels, news_sender.clone()),
+            observation: is_observing.then(|| Observation::restore(&options.folder, clock.now())),
             say,
             clock,
             watch,
@@ -121,6 +134,7 @@ impl<'s> Daemon<'s> {
             troubles: BTreeMap::new(),
             zone: zone_name,
             is_ending: false,
+            is_to_begin_anew: false,
             options,
         };
         news::on_signals(news_sender.clone()).map_err(DaemonError::Signals)?;
@@ -128,12 +142,12 @@ impl<'s> Daemon<'s> {
         if let Ok(uevents) = UeventSocket::open() {
             news::on_uevents(uevents, news_sender);
         }
-        daemon.run_loop(&news, loss);
+        let is_to_begin_anew = daemon.run_loop(&news, loss);
         drop((control, page, status, locked));
-        Ok(())
+        Ok(is_to_begin_anew)
     }
 
-    fn run_loop(mut self, news: &Receiver<DaemonNews>, loss: Option<HistoryLoss>) {
+    fn run_loop(mut self, news: &Receiver<DaemonNews>, loss: Option<HistoryLoss>) -> bool {
         let glance_every = self.clock.period(GLANCE_EVERY);
         let mut glanced = Instant::now();
         self.feed_clock_state(); // before all other events
@@ -169,7 +183,10 @@ impl<'s> Daemon<'s> {
             }
             self.act();
         }
+        self.save_observation();
+        let is_to_begin_anew = self.is_to_begin_anew;
         self.shut_down(news);
+        is_to_begin_anew
     }
 
     /// Is the last survey too old? The kernel, or a volume's server, may block the surveyor.
@@ -254,6 +271,11 @@ impl<'s> Daemon<'s> {
         let is_watched = |disk: &SeenDisk| !never.iter().any(|name| is_called(disk, name));
         let (watched, excluded) = seen.disks.into_iter().partition(is_watched);
         seen.disks = watched;
+        if self.observation.is_some() {
+            // Nobody imagines another's checker: arrays are observed as their disks.
+            seen.checks.clear();
+            seen.arrays.iter_mut().for_each(|array| array.check_sectors = None);
+        }
         // A check by one of the daemon's own sessions counts as idle.
         for array in seen.arrays.iter_mut().filter(|array| array.activity == ArrayActivity::Checking) {
             if self.sessions.is_running(&SessionSubject::Array(array.key.clone())) {
@@ -319,6 +341,9 @@ impl<'s> Daemon<'s> {
         self.set_trouble("survey", (!warnings.is_empty()).then_some(warnings));
         if !std::mem::replace(&mut self.is_ready, true) {
             (self.say)(&watching(self.survey.disks.len(), self.survey.arrays.len()));
+            if self.observation.is_some() {
+                (self.say)("only observing: no disk is read, and nothing is sent");
+            }
             let _ = sd_notify::notify(&[sd_notify::NotifyState::Ready]);
         }
     }

@@ -3,6 +3,7 @@
 use super::drives::SmartQueue;
 use super::hours::IdleHours;
 use super::messengers::Messengers;
+use super::observe::Observation;
 use super::options::DaemonOptions;
 use super::surveyor::Surveyor;
 use crate::config::WatchConfig;
@@ -55,6 +56,8 @@ pub struct Daemon<'s> {
     pub(super) sessions: SessionPool,
     pub(super) drives: SmartQueue,
     pub(super) messengers: Messengers,
+    /// What it would have done, where it only observes.
+    pub(super) observation: Option<Observation>,
     pub(super) hours: IdleHours,
     pub(super) marks: BTreeMap<SubjectKey, PassMark>,
     /// The result of the last attempt by each channel.
@@ -72,6 +75,8 @@ pub struct Daemon<'s> {
     pub(super) troubles: BTreeMap<&'static str, String>,
     pub(super) zone: Option<String>,
     pub(super) is_ending: bool,
+    /// Begins anew after its end: the settings say that it observes no longer, or from now on.
+    pub(super) is_to_begin_anew: bool,
 }
 
 impl Daemon<'_> {

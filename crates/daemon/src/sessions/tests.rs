@@ -40,6 +40,7 @@ impl Scene {
             pace: 1,
             is_twin: false,
             budget,
+            imagined: None,
         }
     }
 
@@ -136,4 +137,24 @@ fn saved_state_counts_only_for_the_pass_in_which_it_was_begun() {
     whole.coverage.complete(3, UnixSeconds(5400), 0);
     let early = KeptPass::of_saved(&whole, UnixSeconds(5400), UnixSeconds(4000));
     assert_eq!(early, KeptPass::Nothing, "a clock was ahead: who knows when it was read");
+}
+
+#[test]
+fn what_is_only_observed_is_neither_read_nor_claimed() {
+    let mut scene = Scene::new();
+    let target = scene.folder.path().join("disk.img");
+    std::fs::remove_file(&target).unwrap();
+    // A file with a hole that is no multiple of anything: who reads it would see zeros, who does not needs none.
+    std::fs::File::create(&target).unwrap().set_len(4 << 20).unwrap();
+    let read_before = read_bytes();
+    let order = PassOrder { imagined: Some(MediaKind::Flash), ..scene.order(1, clock::today()) };
+    let SessionNews::Finished(report) = scene.run(order) else { panic!("an imagined pass comes to its end") };
+    assert_eq!(report.done, (4 << 20) / 512);
+    assert!(read_bytes() - read_before < 4 << 20, "the medium was not read");
+}
+
+/// Bytes that this process asked of files so far.
+fn read_bytes() -> u64 {
+    let counts = std::fs::read_to_string("/proc/self/io").unwrap_or_default();
+    counts.lines().find_map(|line| line.strip_prefix("rchar: ")?.parse().ok()).unwrap_or(0)
 }

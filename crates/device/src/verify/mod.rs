@@ -22,12 +22,15 @@
 mod ata;
 mod blocking;
 mod blocks;
+mod imagined;
 mod nvme;
 mod pread;
 mod progress;
 mod read;
 mod ring;
 mod scsi;
+
+pub(crate) use imagined::open as imagined;
 
 use scrubjay_core::scrub::machine::OpId;
 use scrubjay_core::scrub::verdict::VerifyOutcome;
@@ -45,6 +48,11 @@ pub trait Verifier: Send {
 
     /// The next completion, or `None` when none comes within `timeout` or no verification is in flight.
     fn wait(&mut self, timeout: Nanos) -> Option<VerifyCompletion>;
+
+    /// Whether its requests are at the disk, among those that a detector counts.
+    fn is_at_disk(&self) -> bool {
+        true
+    }
 
     /// Notifies the verifier that no more will be submitted: it cuts short what it can.
     fn stop(&mut self) {}

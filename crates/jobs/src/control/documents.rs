@@ -1,5 +1,6 @@
 //! What the daemon answers: the same objects that `--json` prints. Dates are in seconds since 1970, UTC.
 
+use super::observed::ObservedDocument;
 use serde::{Deserialize, Serialize};
 
 /// The schema's number: it rises when a field is removed or changes its meaning.
@@ -47,6 +48,9 @@ pub struct WatchDocument {
     pub troubles: Vec<String>,
     /// Other programs that scrub on this machine.
     pub others: Vec<String>,
+    /// What it would have done, where it only observes: then nothing was read, and nothing is sent. Null: it reads and sends.
+    #[serde(default)]
+    pub observed: Option<ObservedDocument>,
 }
 
 /// One light of the status.
@@ -215,6 +219,9 @@ pub struct ChannelEntry {
     pub proof: String,
     /// When a code that came by it was last confirmed.
     pub proven: Option<u64>,
+    /// What proves the same settings on other machines, `[alert] proofs`; null: it is not proven here.
+    #[serde(default)]
+    pub proof_line: Option<String>,
     /// When it last accepted a message.
     pub delivered: Option<u64>,
     /// Since when it has accepted none.

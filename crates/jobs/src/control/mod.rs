@@ -3,6 +3,7 @@
 
 mod client;
 mod documents;
+mod observed;
 pub mod past;
 mod protocol;
 pub mod wording;
@@ -12,4 +13,5 @@ pub use documents::{
     AlertDocument, ArrayEntry, ChannelEntry, DeliveryEntry, DiskEntry, ForecastEntry, IncidentEntry, LightEntry,
     PoolEntry, ReadingEntry, SCHEMA, WatchDocument,
 };
+pub use observed::{ObservedDisk, ObservedDocument, SessionWork};
 pub use protocol::{WatchAnswer, WatchRequest};

@@ -381,7 +381,11 @@ impl<'o> ModelledHost<'o> {
             }
             HostEvent::Rechannel => {}
             HostEvent::AddChannel => {
-                self.setup.settings.channels.push(AlertChannel { name: "pager".into(), fingerprint: 1 });
+                self.setup.settings.channels.push(AlertChannel {
+                    name: "pager".into(),
+                    fingerprint: 1,
+                    proven_elsewhere: None,
+                });
                 self.accepts.push(true);
                 let channels = self.setup.settings.channels.iter();
                 let names: Vec<String> = channels.map(|channel| channel.name.clone()).collect();

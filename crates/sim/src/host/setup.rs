@@ -85,7 +85,7 @@ impl HostSetup {
         let mut rng = Rng::stream(seed, 1);
         let disks = (0..disks).map(|place| disk(&mut rng, place, HostLoad::Home, 16.0)).collect::<Vec<_>>();
         let arrays = arrays(disks.len(), &mut |_| 8);
-        let channel = |name: &str| AlertChannel { name: name.into(), fingerprint: 1 };
+        let channel = |name: &str| AlertChannel { name: name.into(), fingerprint: 1, proven_elsewhere: None };
         HostSetup {
             seed,
             days,

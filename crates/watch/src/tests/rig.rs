@@ -38,7 +38,7 @@ pub struct Rig {
 }
 
 pub fn channel(name: &str) -> AlertChannel {
-    AlertChannel { name: name.into(), fingerprint: 1 }
+    AlertChannel { name: name.into(), fingerprint: 1, proven_elsewhere: None }
 }
 
 pub fn settings() -> WatchSettings {

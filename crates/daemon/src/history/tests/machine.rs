@@ -12,7 +12,7 @@ use scrubjay_watch::settings::{AlertChannel, WatchSettings};
 use std::collections::BTreeMap;
 
 fn settings() -> WatchSettings {
-    let channels = vec![AlertChannel { name: "email".into(), fingerprint: u64::MAX }];
+    let channels = vec![AlertChannel { name: "email".into(), fingerprint: u64::MAX, proven_elsewhere: None }];
     WatchSettings { channels, ..WatchSettings::default() }
 }
 
