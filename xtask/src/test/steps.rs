@@ -191,6 +191,12 @@ pub const STEPS: &[TestStep] = &[
         ..LAB
     },
     TestStep {
+        name: "lab: a watch that only observes, and then the real one",
+        command: &["tests/lab/observe.sh"],
+        packages: BENCH_DISK,
+        ..LAB
+    },
+    TestStep {
         name: "lab: the page as an enemy meets it",
         command: &["tests/lab/page-security.sh"],
         packages: PAGE_SECURITY,
@@ -410,21 +416,6 @@ pub const LONG_STEPS: &[TestStep] = &[
         command: &["tests/lab/watch-volume.sh"],
         packages: WATCHED_VOLUME,
         ..LONG
-    },
-    TestStep {
-        name: "a modelled month: what an observing watch foretells, against what then happens",
-        command: &[
-            "cargo",
-            "test",
-            "--release",
-            "--package=scrubjay-sim",
-            "--test=simulated",
-            "--",
-            "--ignored",
-            "observed",
-            "--nocapture",
-        ],
-        ..PLAIN
     },
     TestStep {
         name: "the oldest Rust that is promised compiles all that ships",

@@ -153,6 +153,14 @@ pub const TABLE: &[Row] = &[
     typed("README.md", "sudo systemctl enable", Debian),
     step("README.md", "make demo", DEMO_SCRUB),
     typed("README.md", "sudo scrubjay scrub /dev/sda", Disks),
+    // docs/containers.md, docs/fleet-of-hosts.md, docs/platforms.md
+    exempt("docs/containers.md", "cargo xtask dist", "compiles for minutes; no container program runs here"),
+    exempt("docs/containers.md", "podman-compose", "no container program runs here"),
+    exempt("docs/containers.md", "kubectl apply", "takes a cluster"),
+    typed("docs/fleet-of-hosts.md", "sudo scrubjay alert test", Watch).may_find(),
+    exempt("docs/fleet-of-hosts.md", "for host in nas1", "takes other machines"),
+    typed("docs/platforms.md", "sudo scrubjay watch --observe", Disks)
+        .after("printf 'never = [\"sda\"]\\n' >watch.toml"),
     // docs/install.md
     exempt("docs/install.md", "sudo apt install git", "fetches from addresses that a test may not reach (rustup's)"),
     typed("docs/install.md", "cargo xtask deb", Debian).after("afresh").may_find(),
@@ -178,7 +186,7 @@ pub const TABLE: &[Row] = &[
         .may_find(),
     typed("docs/report.md", "sudo scrubjay report", Watch).may_find(),
     typed("docs/qualified.md", "sudo scrubjay qualify", Disks)
-        .as_in("sudo scrubjay qualify $A --minutes 0.2 --out qualified.json --page page")
+        .as_in("sudo scrubjay qualify $A --minutes 0.1 --goals 1ms --out qualified.json --page page")
         .may_find(),
     typed("docs/qualified.md", "sudo scrubjay report", Watch)
         .after("echo '{}' >qualified.json")
@@ -226,6 +234,7 @@ pub const TABLE: &[Row] = &[
     typed("docs/history.md", "sqlite3 -readonly", Watch).after("cp /var/lib/scrubjay/history.db* ."),
     exempt("docs/lab.md", "disk=", "the scripts of the lab call these two commands"),
     typed("docs/web.md", "sudo systemctl enable", Debian).after("installed"),
+    typed("docs/watch.md", "sudo scrubjay set observe", Debian).after("installed; systemctl start scrubjay").may_find(),
     typed("docs/watch.md", "sudo install -D -m 644 /usr/share", Debian).after("installed"),
     typed("docs/watch.md", "sudo usermod -aG scrubjay", Debian).after("installed; useradd nagios"),
     exempt("CONTRIBUTING.md", "make demo", "each of these is this table, or a part of it"),
@@ -301,7 +310,7 @@ pub const TABLE: &[Row] = &[
     typed(HELP, "sudo scrubjay doctor", Watch).may_find(),
     exempt(HELP, "sudo scrubjay qualify /dev/sda --by-hand", "takes hands"),
     typed(HELP, "sudo scrubjay qualify", Disks)
-        .as_in("sudo scrubjay qualify $A --minutes 0.2 --out sda.json --page page --force")
+        .as_in("sudo scrubjay qualify $A --minutes 0.1 --goals 1ms --out sda.json --page page --force")
         .may_find(),
     typed(HELP, "sudo scrubjay report --out", Watch)
         .as_in("echo y | sudo scrubjay report --out report.json")

@@ -1,6 +1,6 @@
 //! Requests of verbs and their answers.
 
-use super::observe;
+use super::observation;
 use super::options::{host_name, open_channels};
 use super::state::{Daemon, is_called};
 use crate::config::WatchConfig;
@@ -217,7 +217,7 @@ impl Daemon<'_> {
             return Ok(format!("{what}: settings read from {}", path.display()));
         }
         let mut settings = config.settings(&host_name(), self.settings.secret);
-        settings.channels = if is_observing { vec![observe::channel()] } else { channels.for_watch() };
+        settings.channels = if is_observing { vec![observation::channel()] } else { channels.for_watch() };
         (settings.pace, settings.run) = (self.settings.pace, self.settings.run);
         self.messengers.change(channels);
         self.deliveries.clear();

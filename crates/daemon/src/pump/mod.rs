@@ -14,6 +14,7 @@ mod handle_news;
 mod hours;
 mod messengers;
 mod news;
+mod observation;
 mod observe;
 mod options;
 mod picture;

@@ -4,7 +4,7 @@ use super::drives::SmartQueue;
 use super::hours::IdleHours;
 use super::messengers::Messengers;
 use super::news::{self, DaemonNews};
-use super::observe::{self, Observation};
+use super::observation::{self, Observation};
 use super::options::{
     DaemonError, DaemonOptions, PAGE_GROUP, STATUS_GROUP, group_number, host_name, lock_folder, open_channels,
     run_number, secret,
@@ -29,6 +29,7 @@ use scrubjay_watch::incident::IncidentSubject;
 use scrubjay_watch::loss::HistoryLoss;
 use scrubjay_watch::{Watch, counted};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::iter;
 use std::path::Path;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -64,7 +65,7 @@ impl<'s> Daemon<'s> {
         let is_observing = options.observe || config.observe;
         let real_folder = options.folder.clone();
         if is_observing {
-            options.folder = observe::folder_in(&real_folder);
+            options.folder = observation::folder_in(&real_folder);
         }
         let locked = lock_folder(&options.folder)?;
         // If a scrub of an array was killed, md's settings are still narrowed to what it checked; they are restored.
@@ -88,12 +89,13 @@ impl<'s> Daemon<'s> {
                 .map_err(|error| say(&format!("the group {STATUS_GROUP} cannot ask here: {error}")))
                 .ok()
         });
-        let marks_of_history =
-            MarkPlaces(vec![options.folder.join("history.mark"), options.socket.with_file_name("history.mark")]);
+        // The one beside the socket is the real history's.
+        let beside = (!is_observing).then(|| options.socket.with_file_name("history.mark"));
+        let marks_of_history = MarkPlaces(iter::once(options.folder.join("history.mark")).chain(beside).collect());
         let OpenedHistory { history, rows, loss } =
             standing::open(&options.folder.join("history.db"), &marks_of_history)?;
         let mut settings = config.settings(&host_name(), secret());
-        settings.channels = if is_observing { vec![observe::channel()] } else { channels.for_watch() };
+        settings.channels = if is_observing { vec![observation::channel()] } else { channels.for_watch() };
         settings.pace = clock.pace();
         settings.run = run_number();
         let marks = rows.iter().filter_map(mark_of).collect();

@@ -3,7 +3,7 @@
 use super::drives::SmartQueue;
 use super::hours::IdleHours;
 use super::messengers::Messengers;
-use super::observe::Observation;
+use super::observation::Observation;
 use super::options::DaemonOptions;
 use super::surveyor::Surveyor;
 use crate::config::WatchConfig;

@@ -1,8 +1,9 @@
 //! What a watch that only observes would have done: as it is kept, and as status documents have it.
 
-use super::wording::moment;
 use crate::quantity::show_count;
-use scrubjay_core::units::Bytes;
+use crate::zone::ZonedCalendar;
+use scrubjay_core::units::{Bytes, UnixSeconds};
+use scrubjay_watch::calendar::show_time;
 use serde::{Deserialize, Serialize};
 
 /// Hours of a day.
@@ -24,7 +25,7 @@ pub struct ObservedDocument {
     pub disks: Vec<ObservedDisk>,
     /// Messages that would have been sent about disks and arrays (count).
     pub messages: u64,
-    /// The subjects of the first of them.
+    /// The subjects of the first of them, each once: reminders are counted, and not named.
     pub headlines: Vec<String>,
 }
 
@@ -82,8 +83,10 @@ impl ObservedDocument {
     /// A message that would have been sent.
     pub fn add_message(&mut self, subject: &str) {
         self.messages += 1;
-        if self.headlines.len() < HEADLINES_MAX {
-            self.headlines.push(subject.to_owned());
+        // Reminders of the same are no more news.
+        let headline = subject.split(" (reminder").next().unwrap_or(subject);
+        if self.headlines.len() < HEADLINES_MAX && self.headlines.iter().all(|known| known != headline) {
+            self.headlines.push(headline.to_owned());
         }
     }
 
@@ -117,7 +120,7 @@ impl ObservedDocument {
         let reading: f64 = self.disks.iter().map(|disk| disk.reading_seconds).sum();
         let passes: u64 = self.disks.iter().map(|disk| disk.passes).sum();
         let disks = self.disks.iter().filter(|disk| disk.bytes > 0).count() as u64;
-        let since = moment(self.since);
+        let since = show_time(&ZonedCalendar::system(), UnixSeconds(self.since));
         let mut lines = vec![format!("only observed since {since}: no disk is read, and nothing is sent")];
         match disks {
             0 => lines.push(format!("in {time} it would have read nothing yet")),
@@ -133,7 +136,7 @@ impl ObservedDocument {
         lines.push(match self.messages {
             0 => "it would have sent no message".to_owned(),
             count => {
-                let more = count.saturating_sub(NAMED_MAX as u64);
+                let more = self.headlines.len().saturating_sub(NAMED_MAX);
                 let named = self.headlines.iter().take(NAMED_MAX).cloned().collect::<Vec<_>>().join("; ");
                 let more = if more > 0 { format!("; and {more} more") } else { String::new() };
                 format!("it would have sent {}: {named}{more}", counted(count, "message"))
@@ -211,9 +214,10 @@ mod tests {
         assert!(lines.contains("lost 0.50 ms on average on sda"), "{lines}");
         assert!(lines.ends_with("it would have sent no message"), "{lines}");
         (0..7).for_each(|number| observed.add_message(&format!("REPLACE {number}")));
+        observed.add_message("REPLACE 0 (reminder 2)");
         let lines = observed.lines(1_796_000_000 + 3600).join("\n");
         assert!(
-            lines.contains("in an hour") && lines.contains("7 messages: REPLACE 0; ") && lines.ends_with("and 2 more"),
+            lines.contains("in an hour") && lines.contains("8 messages: REPLACE 0; ") && lines.ends_with("and 2 more"),
             "{lines}"
         );
     }
