@@ -1,5 +1,5 @@
 # Scrubjay's entry points: `make demo` shows it, `make test` runs all tests, `make smoke` a short selection. For all else use cargo.
-.PHONY: help demo binary test smoke linker cargo
+.PHONY: help demo test smoke linker cargo
 
 # Where rustup installs cargo, for shells without it in their PATH.
 export PATH := $(PATH):$(HOME)/.cargo/bin
@@ -10,11 +10,6 @@ help: ## lists the targets
 demo: cargo ## scrubs a simulated disk with bad sectors while a program uses it; needs no root and no disk
 	@cargo build --quiet --locked --profile suite --workspace --example demo
 	@"$${CARGO_TARGET_DIR:-target}/suite/examples/demo"
-
-binary: export RUSTFLAGS := -C target-feature=+crt-static
-binary: export CARGO_PROFILE_DIST_STRIP := symbols
-binary: cargo ## one file that runs on any Linux of this architecture: target/*-linux-gnu/dist/scrubjay
-	@cargo build --locked --profile dist --package scrubjay --target "$$(rustc -vV | sed -n 's/^host: //p')"
 
 test: cargo ## runs all tests; as root it also installs the Debian packages that the lab needs
 	@cargo xtask test

@@ -101,6 +101,26 @@ pub const PAGE_SECURITY: &[&str] = &[
 ];
 
 /// For the tests of contrib/.
+/// What `cargo xtask dist` needs: the image has Debian's smartctl, and tools come from PyPI.
+pub const DIST: &[&str] = &["mmdebstrap", "python3-venv", "xz-utils"];
+
+/// Clean systems, and what installs on them.
+pub const SUITES: &[&str] = &[
+    "mmdebstrap",
+    "rpm",
+    "busybox-static",
+    "bubblewrap",
+    "qemu-user-static",
+    "jq",
+    "gcc",
+    "libc6-dev",
+    "nbdkit",
+    "libnbd-bin",
+    "nbdkit-plugin-dev",
+    "fuse3",
+    "mount",
+];
+
 pub const CONTRIB: &[&str] = &[
     "prometheus", // promtool
     "curl",       // makes requests

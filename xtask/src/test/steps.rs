@@ -3,9 +3,9 @@
 //! Steps that mostly wait for disks run in lanes beside the others, once their packages and the build are there.
 
 use super::packages::{
-    ARRAYS, ARRAYS_ON_FUSE, BENCH_DISK, BTRFS, BTRFS_UNDER_LOAD, CAPTURE, CLIENTS, CONTRIB, FAULTY_DISK, FILE_SYSTEMS,
-    GUEST, GUEST_ARRAYS, GUEST_BTRFS, GUEST_FILE_SYSTEMS, GUEST_VOLUME, HANGING, HOST_SECTORS, PAGE, PAGE_SECURITY,
-    PYTHON, TYPED, WATCHED, WATCHED_VOLUME,
+    ARRAYS, ARRAYS_ON_FUSE, BENCH_DISK, BTRFS, BTRFS_UNDER_LOAD, CAPTURE, CLIENTS, CONTRIB, DIST, FAULTY_DISK,
+    FILE_SYSTEMS, GUEST, GUEST_ARRAYS, GUEST_BTRFS, GUEST_FILE_SYSTEMS, GUEST_VOLUME, HANGING, HOST_SECTORS, PAGE,
+    PAGE_SECURITY, PYTHON, SUITES, TYPED, WATCHED, WATCHED_VOLUME,
 };
 
 /// A step.
@@ -253,6 +253,7 @@ pub const STEPS: &[TestStep] = &[
         component: Some("clippy"),
         ..PLAIN
     },
+    TestStep { name: "64-bit Arm: what depends on the architecture compiles", command: &["tests/lab/arm.sh"], ..PLAIN },
     TestStep {
         name: "documentation",
         command: &["cargo", "doc", "--profile=suite", "--workspace", "--no-deps"],
@@ -311,7 +312,8 @@ pub const STEPS: &[TestStep] = &[
     },
     TestStep {
         name: "years: hosts, their disks, people and mail servers",
-        command: &["cargo", "xtask", "years", "200"],
+        // 2000 of them are among the long steps.
+        command: &["cargo", "xtask", "years", "120"],
         smoke: Smoke::Only(&["cargo", "xtask", "years", "--profile", "smoke", "10"]),
         ..PLAIN
     },
@@ -441,7 +443,18 @@ pub const LONG_STEPS: &[TestStep] = &[
         ..LONG
     },
     TestStep { name: "years: 2000 hosts", command: &["cargo", "xtask", "years", "2000"], ..PLAIN },
-    TestStep { name: "the single file: made, and run without libraries", command: &["tests/lab/binary.sh"], ..PLAIN },
+    TestStep {
+        name: "all that users are given: made, for x86-64 and 64-bit Arm",
+        command: &["cargo", "xtask", "dist"],
+        packages: DIST,
+        ..PLAIN
+    },
+    TestStep {
+        name: "what users are given, on clean systems: installed, a disk scrubbed, an alert proven",
+        command: &["tests/lab/suites.sh"],
+        packages: SUITES,
+        ..PLAIN
+    },
     TestStep {
         name: "the Debian package: made, installed, used, purged",
         command: &["cargo", "xtask", "deb", "--test"],

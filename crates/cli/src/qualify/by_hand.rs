@@ -35,7 +35,8 @@ impl HandTrial {
             (true, ..) => format!("{what}: skipped."),
             (_, _, Some(trouble)) => format!("{what}: a scrub afterwards could not begin: {trouble}."),
             (_, Some(true), _) => format!("{what}: a scrub afterwards went on where that one was."),
-            _ => format!("{what}: a scrub afterwards began anew."),
+            (_, Some(false), _) => format!("{what}: a scrub afterwards began anew."),
+            (_, None, _) => format!("{what}: what became of a scrub afterwards cannot be told."),
         }
     }
 }
@@ -48,8 +49,9 @@ pub fn run(trials: &Trials) -> Result<Vec<HandTrial>> {
     let mut done = Vec::new();
     for (what, ask) in TRIALS {
         let mut scrub = trials.begin_scrub(&[])?;
-        let answer = asked(&format!("{ask}; then press Enter (or type s to skip it): "))?;
+        let answer = asked(&format!("{ask}; then press Enter (or type s to skip it): "));
         let during = end_scrub(&mut scrub).ok();
+        let answer = answer?;
         if answer == "s" {
             done.push(HandTrial { what, is_skipped: true, scrub: None, goes_on: None, trouble: None });
             continue;

@@ -81,7 +81,10 @@ pub fn summary(document: &QualifyDocument) -> String {
     let mut words = format!("The client lost no more than the goal in {} of {all} rounds", count(RoundVerdict::Kept));
     for (verdict, what) in [
         (RoundVerdict::Exceeded, "lost more"),
-        (RoundVerdict::Unclear, "cannot be told: the client's own latency varies by more than the goal"),
+        (
+            RoundVerdict::Unclear,
+            "cannot be told: the client's own latency varies by more than the goal, or the scrub was done before",
+        ),
         (RoundVerdict::Unseen, "not all of its requests were seen"),
     ] {
         match count(verdict) {

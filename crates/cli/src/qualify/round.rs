@@ -20,6 +20,8 @@ pub struct ScrubSaid {
     pub bytes_requested: u64,
     /// How long it ran.
     pub seconds: f64,
+    /// Did it come to the end of the disk before the client did? Then the client was alone for the rest.
+    pub has_ended_early: bool,
     /// Sectors that it could not read.
     pub unreadable_sectors: u64,
 }
@@ -53,7 +55,7 @@ pub enum RoundVerdict {
     Kept,
     /// It lost more, and that is no accident.
     Exceeded,
-    /// The error is larger than the goal: nothing can be told.
+    /// The error is larger than the goal, or the scrub ended early: nothing can be told.
     Unclear,
     /// The scrub saw less than nine tenths of the client's requests.
     Unseen,
@@ -91,7 +93,9 @@ impl QualifiedRound {
         let drift = (before.mean_seconds - after.mean_seconds).abs() / 2.0;
         let felt_error_seconds = 2.0 * beside.error_seconds.hypot(alone_error) + drift;
         let sent = beside.requests + beside.errors;
-        let verdict = if (scrub.foreground_requests as f64) < SEEN_MIN * sent as f64 {
+        let verdict = if scrub.has_ended_early && felt_mean_seconds - felt_error_seconds <= goal_seconds {
+            RoundVerdict::Unclear
+        } else if (scrub.foreground_requests as f64) < SEEN_MIN * sent as f64 {
             RoundVerdict::Unseen
         } else if felt_mean_seconds - felt_error_seconds > goal_seconds {
             RoundVerdict::Exceeded
@@ -140,6 +144,14 @@ mod tests {
         let drifts = judged([7.0, 10.0], 9.9, 100);
         assert_eq!(drifts.verdict, RoundVerdict::Unclear);
         assert!((drifts.felt_mean_seconds - 0.0014).abs() < 1e-9 && drifts.felt_error_seconds > 0.0015);
+    }
+
+    #[test]
+    fn a_scrub_that_ends_early_proves_nothing() {
+        let scrub = ScrubSaid { has_ended_early: true, foreground_requests: 3, ..ScrubSaid::default() };
+        let alone = [8.0, 8.0].map(client);
+        let round = QualifiedRound::of(QualifyLoad::Even, Nanos::from_millis(1), alone, client(8.0), scrub);
+        assert_eq!(round.verdict, RoundVerdict::Unclear);
     }
 
     #[test]

@@ -79,10 +79,11 @@ impl Trials {
             let mut scrub = self.begin_scrub(&["--slowdown", &format!("{}ns", goal.0)])?;
             thread::sleep(SETTLE);
             let beside = self.client(load);
+            let has_ended = scrub.try_wait()?.is_some();
             let said = end_scrub(&mut scrub)?;
             let Some(beside) = beside? else { return Ok(false) };
             let Some(after) = self.client(load)? else { return Ok(false) };
-            let said = said_of(&said).context("what the scrub said")?;
+            let said = ScrubSaid { has_ended_early: has_ended, ..said_of(&said).context("what the scrub said")? };
             rounds.push(QualifiedRound::of(load, goal, [before, after.clone()], beside, said));
             before = after;
         }
@@ -172,6 +173,7 @@ fn said_of(object: &Value) -> Option<ScrubSaid> {
         detector: target["detector"].as_str()?.to_owned(),
         bytes_requested: target["bytes_requested"].as_u64()?,
         seconds: target["seconds"].as_f64()?,
+        has_ended_early: false,
         unreadable_sectors: unreadable.filter_map(|run| run["count"].as_u64()).sum(),
     })
 }

@@ -35,7 +35,7 @@ pub fn run(args: &ReportArgs) -> Result<Exit> {
     let file = file.map_err(unwritable)?;
     let taken = args.with.iter().map(|path| taken_along(path)).collect::<Result<Vec<_>>>()?;
 
-    let mut names = Pseudonyms::new(key(&state_folder(args.state.as_ref())));
+    let mut names = Pseudonyms::new(key(&state_folder(args.state.as_ref()))?);
     host::note_names(&mut names);
     let mut parts = vec![("machine".to_owned(), host::machine()), ("controllers".to_owned(), host::controllers())];
     parts.push(("blocks".to_owned(), host::blocks()));
@@ -101,7 +101,7 @@ fn taken_along(path: &Path) -> Result<Value> {
 }
 
 /// The machine's key: kept in the folder of the watch; where that cannot be, one for this report alone.
-fn key(folder: &Path) -> [u8; 32] {
+fn key(folder: &Path) -> Result<[u8; 32]> {
     let path = folder.join(KEY_FILE);
     let kept = fs::read(&path).ok().and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
     let new = || -> Result<[u8; 32]> {
@@ -111,10 +111,11 @@ fn key(folder: &Path) -> [u8; 32] {
         file.commit()?;
         Ok(key)
     };
-    kept.or_else(|| new().ok()).unwrap_or_else(|| {
-        say(format_args!("{}: cannot be kept here: pseudonyms will be others in the next report", shown_path(&path)));
-        new_key().unwrap_or_default()
-    })
+    if let Some(key) = kept.or_else(|| new().ok()) {
+        return Ok(key);
+    }
+    say(format_args!("{}: cannot be kept here: pseudonyms will be others in the next report", shown_path(&path)));
+    Ok(new_key()?)
 }
 
 /// Asks whether it is to be written.
@@ -135,12 +136,12 @@ mod tests {
     #[test]
     fn the_key_is_kept_and_only_its_owner_reads_it() {
         let folder = tempfile::tempdir().unwrap();
-        let first = key(folder.path());
-        assert_eq!(key(folder.path()), first);
+        let first = key(folder.path()).unwrap();
+        assert_eq!(key(folder.path()).unwrap(), first);
         assert_ne!(first, [0; 32]);
         let mode = fs::metadata(folder.path().join(KEY_FILE)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        assert_ne!(key(&folder.path().join("absent")), first, "one for this report alone");
+        assert_ne!(key(&folder.path().join("absent")).unwrap(), first, "one for this report alone");
     }
 
     #[test]

@@ -52,8 +52,9 @@ pub fn ask(state: Option<&Path>, names: &mut Pseudonyms) -> (Vec<(String, Value)
         let mut answer = json_of(command);
         match &mut answer {
             Ok(value) if name == "status" => {
+                note_arrays(&value["watch"]["arrays"], names);
+                note_arrays(&value["pools"], names);
                 status = value["watch"].clone();
-                note_arrays(&status, names);
             }
             Ok(value) if name == "history" => blank_unknown(value, &subjects(&status)),
             _ => {}
@@ -64,8 +65,11 @@ pub fn ask(state: Option<&Path>, names: &mut Pseudonyms) -> (Vec<(String, Value)
     let mut lsblk = Command::new("lsblk");
     lsblk.args(["--json", "--bytes", "--list", "--output", COLUMNS]);
     take("lsblk".to_owned(), json_of(lsblk));
-    let disks = inventory::disks().unwrap_or_default().into_iter().filter(|disk| disk.is_hardware);
-    for disk in disks.take(DISKS_MAX) {
+    let disks = inventory::disks().unwrap_or_default().into_iter().filter(|disk| disk.is_hardware).collect::<Vec<_>>();
+    if disks.len() > DISKS_MAX {
+        take("further disks".to_owned(), Err(format!("a report has {DISKS_MAX} of them")));
+    }
+    for disk in disks.into_iter().take(DISKS_MAX) {
         let name = disk.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let mut explain = Command::new(&own);
         explain.args(["explain", &name, "--json"]);
@@ -115,29 +119,39 @@ fn settings(status: &Value) -> Result<Value, String> {
 }
 
 /// Notes the names that people gave to arrays and pools.
-fn note_arrays(status: &Value, names: &mut Pseudonyms) {
-    for array in status["arrays"].as_array().into_iter().flatten() {
+fn note_arrays(arrays: &Value, names: &mut Pseudonyms) {
+    for array in arrays.as_array().into_iter().flatten() {
         let name = array["name"].as_str().unwrap_or_default();
-        let is_kernels = name.starts_with("md") && name[2..].bytes().all(|c| c.is_ascii_digit());
+        let is_kernels =
+            name.strip_prefix("md").is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|c| c.is_ascii_digit()));
         if !is_kernels {
             names.note(SecretKind::Name, name);
         }
     }
 }
 
-/// What the status knows: keys of disks and arrays, and channels.
+/// What the status knows: keys and names of disks and arrays.
 fn subjects(status: &Value) -> BTreeSet<String> {
     let of = |list: &str, key: &str| -> Vec<String> {
         let entries = status[list].as_array().into_iter().flatten();
         entries.filter_map(|entry| entry[key].as_str().map(str::to_owned)).collect()
     };
-    [of("disks", "key"), of("arrays", "key"), of("channels", "name")].concat().into_iter().collect()
+    let known =
+        [of("disks", "key"), of("disks", "name"), of("disks", "last_name"), of("arrays", "key"), of("arrays", "name")];
+    known.concat().into_iter().filter(|name| name.len() > 1).collect()
 }
 
-/// Blanks the words of events of what is not known any more: nobody can say which of their words are names.
+/// Blanks the words of events of what is not known any more: nobody can say which of their words are names. A message is of a channel, so
+/// that its words must say of whom it is.
 fn blank_unknown(history: &mut Value, known: &BTreeSet<String>) {
     for event in history["events"].as_array_mut().into_iter().flatten() {
-        let is_known = event["subject"].as_str().is_some_and(|subject| known.contains(subject));
+        let is_of = |key: &str| event[key].as_str().is_some_and(|subject| known.contains(subject));
+        let is_message = event["kind"].as_str().is_some_and(|kind| kind.starts_with("message"));
+        let words = event["words"].as_str().unwrap_or_default();
+        let is_known = match is_message {
+            true => known.iter().any(|name| words.contains(name.as_str())),
+            false => is_of("subject") || is_of("disk"),
+        };
         if !is_known {
             event["words"] = json!("(of what is not known any more)");
         }
@@ -167,15 +181,20 @@ mod tests {
         let mut history = json!({"events": [
             {"subject": "ZL2ABCDE", "words": "ZL2ABCDE of annas is read; md0 too"},
             {"subject": "u-old", "words": "the pool of berta is gone"},
+            {"subject": "email", "kind": "message-written", "words": "[nas] LOSS pool bertas: 3 blocks"},
+            {"subject": "email", "kind": "message-written", "words": "[nas] REPLACE ZL2ABCDE: 8 unreadable sectors"},
+            {"subject": "sda", "disk": "ZL2ABCDE", "words": "moved"},
         ]});
         let mut names = Pseudonyms::new([1; 32]);
-        note_arrays(&status, &mut names);
+        note_arrays(&status["arrays"], &mut names);
         blank_unknown(&mut history, &subjects(&status));
         let parts = vec![("status".to_owned(), status), ("history".to_owned(), history)];
         let text = Value::Object(bundle(parts, &mut names, BYTES_MAX).0).to_string();
         for secret in ["annas", "berta", "ZL2ABCDE"] {
             assert!(!text.contains(secret), "{secret} in {text}");
         }
-        assert!(text.contains("is read; md0 too"), "{text}");
+        for kept in ["is read; md0 too", "8 unreadable sectors", "moved"] {
+            assert!(text.contains(kept), "{kept} in {text}");
+        }
     }
 }

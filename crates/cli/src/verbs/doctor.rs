@@ -293,7 +293,13 @@ fn watch_checks(status: Result<Box<WatchDocument>, WatchObstacle>) -> Vec<Doctor
         }
     };
     let mut checks = vec![ok("watch", format!("version {} is running", status.version))];
-    if status.channels.is_empty() {
+    if status.observed.is_some() {
+        checks.push(note(
+            "watch",
+            "it only observes: nothing is read, and nothing is sent",
+            "sudo scrubjay set observe false",
+        ));
+    } else if status.channels.is_empty() {
         checks.push(missing("alerts", "no alert is sent: there is no channel", "sudo scrubjay setup"));
     }
     for channel in &status.channels {

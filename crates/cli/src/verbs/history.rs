@@ -34,7 +34,8 @@ pub fn run(args: &HistoryArgs) -> Result<Exit> {
     let key = args.disk.as_deref().map(|disk| key_of(disk, watch.as_deref())).transpose()?;
     let events = history.events(args.limit as usize, key.as_ref())?;
     if args.state.is_none() && watch.as_ref().is_some_and(|watch| watch.observed.is_some()) {
-        say(format_args!("of a watch that only observes: no disk was read, and nothing was sent"));
+        let observed = file.with_file_name("observed");
+        say(format_args!("the watch only observes now; what it would have done: --state {}", observed.display()));
     }
     let mut out = io::stdout().lock();
     if args.json {

@@ -25,6 +25,8 @@ struct PlanDocument<'d> {
     version: &'static str,
     time: u64,
     paused_until: Option<u64>,
+    /// Is this only what would be read?
+    is_observed: bool,
     disks: &'d [DiskEntry],
     arrays: &'d [ArrayEntry],
 }
@@ -40,11 +42,15 @@ pub fn run(json: bool) -> Result<Exit> {
             version: scrubjay_jobs::version::version(),
             time: *time,
             paused_until: *paused_until,
+            is_observed: status.observed.is_some(),
             disks,
             arrays,
         };
         writeln!(out, "{}", serde_json::to_string(&document).context("the plan as JSON")?)?;
     } else {
+        if status.observed.is_some() {
+            writeln!(out, "Only observed: this is what would be read.")?;
+        }
         write(&status, columns::width(), &mut out)?;
     }
     let is_late = planned(&status).iter().any(|planned| planned.reading.lateness != Some(0));

@@ -1,6 +1,5 @@
 //! The status document for verbs and pages: the watch's status, with the latest reports of sessions.
 
-use crate::channels::ChannelProof;
 use crate::sessions::{SessionRemarks, bytes_of};
 use scrubjay_core::scrub::{ScrubActivity, ScrubReport};
 use scrubjay_core::units::UnixSeconds;
@@ -10,7 +9,7 @@ use scrubjay_jobs::control::{
 };
 use scrubjay_jobs::doing::doing;
 use scrubjay_watch::calendar::Calendar;
-use scrubjay_watch::channel::{ChannelRow, ProofState};
+use scrubjay_watch::channel::ChannelRow;
 use scrubjay_watch::facts::{ArrayActivity, ArrayFacts, MediaKind, SessionSubject};
 use scrubjay_watch::hold::HoldBack;
 use scrubjay_watch::incident::{IncidentRow, IncidentSubject};
@@ -100,8 +99,14 @@ pub fn observed(document: WatchDocument, observed: &ObservedDocument) -> WatchDo
     }
     let checks = document.arrays.iter_mut().filter_map(|array| array.check.as_mut());
     for reading in document.disks.iter_mut().map(|disk| &mut disk.reading).chain(checks) {
-        reading.oldest_read = None;
+        (reading.oldest_read, reading.pass_share, reading.slowdown_nanos) = (None, None, None);
+        if reading.activity == "reading" {
+            "waiting".clone_into(&mut reading.activity);
+            reading.why = Some("would be read now".to_owned());
+        }
     }
+    // The one that there is sends nothing.
+    document.channels.clear();
     document.observed = Some(observed.clone());
     document
 }
@@ -112,11 +117,7 @@ pub fn channel_entry(channel: &ChannelRow, now: UnixSeconds, calendar: &dyn Cale
         name: channel.name.clone(),
         proof: channel.words(now, calendar),
         proven: channel.proven.map(|on| on.0),
-        proof_line: channel
-            .proven
-            .filter(|_| matches!(channel.proof(now), ProofState::Proven(_)))
-            .and_then(|on| ChannelProof::new(&channel.name, channel.fingerprint, on))
-            .map(|proof| proof.to_string()),
+        proof_line: None,
         delivered: channel.delivered.map(|on| on.0),
         failing_since: channel.failing_since.map(|since| since.0),
         last: None,
@@ -282,6 +283,36 @@ fn colour_word(colour: LightColour) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_only_observed_is_neither_read_nor_well() {
+        let light =
+            |name: &str| LightEntry { name: name.into(), colour: "green".into(), words: "the oldest 3 d ago".into() };
+        let reading = ReadingEntry {
+            oldest_read: Some(7),
+            pass_share: Some(0.5),
+            slowdown_nanos: Some(1),
+            activity: "reading".into(),
+            ..ReadingEntry::default()
+        };
+        let disk = DiskEntry { health: "ok".into(), reading, ..DiskEntry::default() };
+        let at = UnixSeconds(1);
+        let channel =
+            channel_entry(&ChannelRow::new("nobody".into(), 0, at), at, &scrubjay_watch::calendar::UtcCalendar);
+        let document = WatchDocument {
+            verdict: "ok".into(),
+            lights: vec![light("All sectors read"), light("Alerts")],
+            disks: vec![disk],
+            channels: vec![channel],
+            ..WatchDocument::default()
+        };
+        let document = observed(document, &ObservedDocument::default());
+        let reading = &document.disks[0].reading;
+        assert_eq!((reading.oldest_read, reading.pass_share, reading.slowdown_nanos), (None, None, None));
+        assert_eq!((reading.activity.as_str(), document.disks[0].health.as_str()), ("waiting", "unknown"));
+        assert!(document.lights.iter().all(|light| light.colour == "grey" && light.words.starts_with("only observed")));
+        assert!(document.channels.is_empty() && document.is_blind && document.sentence.contains("only observes"));
+    }
 
     #[test]
     fn a_blind_document_shows_nothing_as_good() {

@@ -87,7 +87,8 @@ impl Daemon<'_> {
         };
         let is_twin = matches!(&subject, SessionSubject::Disk(name) if self.is_twin(name));
         let name = self.display_name(&subject);
-        (self.say)(&format!("{name}: reading, pass {pass}"));
+        let reading = if self.observation.is_some() { "would be read" } else { "reading" };
+        (self.say)(&format!("{name}: {reading}, pass {pass}"));
         self.sessions.begin(PassOrder {
             subject,
             name,

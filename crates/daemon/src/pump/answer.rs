@@ -19,7 +19,21 @@ const HISTORY: &str = "history";
 impl Daemon<'_> {
     /// Answers a request.
     pub(super) fn answer(&mut self, pending: PendingAnswer) {
+        let is_observing = self.observation.is_some();
         let answer = match pending.request.clone() {
+            WatchRequest::Pause { .. }
+            | WatchRequest::Resume
+            | WatchRequest::ScrubNow { .. }
+            | WatchRequest::Accept { .. }
+            | WatchRequest::Forget { .. }
+            | WatchRequest::TestAlerts
+            | WatchRequest::Confirm { .. }
+                if is_observing =>
+            {
+                refused(
+                    "this watch only observes: it reads and sends nothing. To let it: sudo scrubjay set observe false",
+                )
+            }
             WatchRequest::Status => WatchAnswer::Status(Box::new(self.picture())),
             WatchRequest::Alerts => WatchAnswer::Alerts(self.alerts()),
             WatchRequest::Pause { seconds } => {

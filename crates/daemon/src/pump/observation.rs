@@ -32,6 +32,12 @@ pub(super) fn folder_in(folder: &Path) -> PathBuf {
     folder.join(FOLDER)
 }
 
+/// Puts aside what was observed: the watch reads from now on, and a later observation begins anew.
+pub(super) fn put_aside(folder: &Path) {
+    // There may be none.
+    let _ = fs::rename(folder.join(FILE), folder.join("observed-before.json"));
+}
+
 /// The channel by which it sends nothing.
 pub(super) fn channel() -> AlertChannel {
     AlertChannel { name: CHANNEL.to_owned(), fingerprint: 0, proven_elsewhere: None }

@@ -1,13 +1,14 @@
 //! The present status: the watch's, with what only the daemon knows.
 
 use super::state::Daemon;
+use crate::channels::ChannelProof;
 use crate::control::document::{self, LiveSessions, channel_entry};
 use crate::sessions::SessionRemarks;
 use scrubjay_core::scrub::ScrubReport;
 use scrubjay_core::units::UnixSeconds;
 use scrubjay_device::{claim, inventory};
 use scrubjay_jobs::control::{AlertDocument, ChannelEntry, SCHEMA, WatchDocument};
-use scrubjay_watch::channel::ChannelRow;
+use scrubjay_watch::channel::{ChannelRow, ProofState};
 use scrubjay_watch::facts::SessionSubject;
 use scrubjay_watch::status::DiskStanding;
 
@@ -34,7 +35,13 @@ impl Daemon<'_> {
         WatchDocument {
             host: self.settings.host.clone(),
             settings_file: self.options.config.display().to_string(),
-            folder: self.options.folder.display().to_string(),
+            // What is observed lies inside of the folder of what is true.
+            folder: match &self.observation {
+                Some(_) => self.options.folder.parent().unwrap_or(&self.options.folder),
+                None => &self.options.folder,
+            }
+            .display()
+            .to_string(),
             troubles,
             others: self.survey.others.iter().map(|other| format!("{}: {}", other.who, other.what)).collect(),
             ..document
@@ -48,14 +55,21 @@ impl Daemon<'_> {
         AlertDocument {
             schema: SCHEMA,
             time: now.0,
-            channels: status.channels.iter().map(|channel| self.channel(channel, now)).collect(),
+            channels: match self.observation {
+                Some(_) => Vec::new(),
+                None => status.channels.iter().map(|channel| self.channel(channel, now)).collect(),
+            },
             waiting: status.waiting,
         }
     }
 
     fn channel(&self, channel: &ChannelRow, now: UnixSeconds) -> ChannelEntry {
         let last = self.deliveries.get(&channel.name).cloned();
-        ChannelEntry { last, ..channel_entry(channel, now, self.watch.calendar()) }
+        // For root alone: a weak password can be guessed by it.
+        let proven = channel.proven.filter(|_| matches!(channel.proof(now), ProofState::Proven(_)));
+        let proof = proven.and_then(|on| ChannelProof::new(&channel.name, channel.fingerprint, on));
+        let proof_line = proof.map(|proof| proof.to_string());
+        ChannelEntry { last, proof_line, ..channel_entry(channel, now, self.watch.calendar()) }
     }
 }
 

@@ -28,6 +28,7 @@ use scrubjay_watch::facts::{ArrayActivity, DiskKey, SessionSubject, SubjectKey};
 use scrubjay_watch::incident::IncidentSubject;
 use scrubjay_watch::loss::HistoryLoss;
 use scrubjay_watch::{Watch, counted};
+use signal_hook::consts::SIGHUP;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::iter;
 use std::path::Path;
@@ -64,8 +65,9 @@ impl<'s> Daemon<'s> {
         let clock = WatchClock::new(options.calendar);
         let is_observing = options.observe || config.observe;
         let real_folder = options.folder.clone();
-        if is_observing {
-            options.folder = observation::folder_in(&real_folder);
+        match is_observing {
+            true => options.folder = observation::folder_in(&real_folder),
+            false => observation::put_aside(&observation::folder_in(&real_folder)),
         }
         let locked = lock_folder(&options.folder)?;
         // If a scrub of an array was killed, md's settings are still narrowed to what it checked; they are restored.
@@ -73,6 +75,10 @@ impl<'s> Daemon<'s> {
         let (news_sender, news) = mpsc::channel();
         let (requests, folder) = (news_sender.clone(), options.folder.clone());
         let on_request = move |pending: PendingAnswer| match &pending.request {
+            // A page would show passes that never were.
+            WatchRequest::Past { .. } | WatchRequest::PastOfDisk { .. } if is_observing => {
+                pending.answer(WatchAnswer::Past(Box::default()));
+            }
             WatchRequest::Past { .. } | WatchRequest::PastOfDisk { .. } => answer_past(pending, &folder, clock),
             // If it is dropped, the client is told that the watch ends.
             _ => drop(requests.send(DaemonNews::Request(pending))),
@@ -186,9 +192,7 @@ impl<'s> Daemon<'s> {
             self.act();
         }
         self.save_observation();
-        let is_to_begin_anew = self.is_to_begin_anew;
-        self.shut_down(news);
-        is_to_begin_anew
+        self.shut_down(news)
     }
 
     /// Is the last survey too old? The kernel, or a volume's server, may block the surveyor.
@@ -226,15 +230,19 @@ impl<'s> Daemon<'s> {
         }
     }
 
-    /// Ends the daemon: sessions save their progress; messages under way may be sent again, and are marked.
-    fn shut_down(mut self, news: &Receiver<DaemonNews>) {
-        let _ = sd_notify::notify(&[sd_notify::NotifyState::Stopping]);
+    /// Ends the daemon: sessions save their progress; messages under way may be sent again, and are marked. True: it is to begin anew.
+    fn shut_down(mut self, news: &Receiver<DaemonNews>) -> bool {
+        // systemd ends for good what once said that it stops.
+        if !self.is_to_begin_anew {
+            let _ = sd_notify::notify(&[sd_notify::NotifyState::Stopping]);
+        }
         self.sessions.stop_all();
         let begun = Instant::now();
         while !self.sessions.is_empty() && begun.elapsed() < END_MAX {
             match news.recv_timeout(Duration::from_millis(100)) {
                 Ok(item @ (DaemonNews::Session(_) | DaemonNews::Delivered { .. })) => self.handle_news(item),
                 Ok(DaemonNews::Request(pending)) => drop(pending),
+                Ok(DaemonNews::Signal(signal)) if signal != SIGHUP => self.is_to_begin_anew = false,
                 Ok(_) | Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -242,7 +250,8 @@ impl<'s> Daemon<'s> {
         // Only rows are kept: nothing is begun or sent any more.
         self.ops.retain(|op| matches!(op, WatchOp::Keep(..)));
         self.act();
-        (self.say)("ended");
+        (self.say)(if self.is_to_begin_anew { "begins anew" } else { "ended" });
+        self.is_to_begin_anew
     }
 
     /// Forgets disks that the settings exclude from now on, so that they are not reported missing.

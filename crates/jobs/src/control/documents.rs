@@ -219,7 +219,7 @@ pub struct ChannelEntry {
     pub proof: String,
     /// When a code that came by it was last confirmed.
     pub proven: Option<u64>,
-    /// What proves the same settings on other machines, `[alert] proofs`; null: it is not proven here.
+    /// What proves the same settings on other machines, `[alert] proofs`; null: it is not proven here, or not asked by root.
     #[serde(default)]
     pub proof_line: Option<String>,
     /// When it last accepted a message.

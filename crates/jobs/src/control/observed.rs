@@ -152,10 +152,11 @@ impl ObservedDocument {
         let mean = |disk: &ObservedDisk| 1e3 * disk.lost_seconds / disk.foreground_requests as f64;
         let worst = worst.max_by(|one, other| mean(one).total_cmp(&mean(other)))?;
         Some(format!(
-            "{} requests of others were seen meanwhile; they would have lost {:.2} ms on average on {}, less elsewhere",
+            "{} requests of others were seen meanwhile; they would have lost {:.2} ms on average on {}{}",
             show_count(requests),
             mean(worst),
-            worst.name
+            worst.name,
+            if self.disks.len() > 1 { ", no more elsewhere" } else { "" }
         ))
     }
 
@@ -207,7 +208,7 @@ mod tests {
         let lines = observed.lines(1_796_000_000 + 7 * DAY_SECONDS).join("\n");
         assert!(lines.contains("no disk is read, and nothing is sent"), "{lines}");
         assert!(
-            lines.contains("in 7 days it would have read 2.0 TiB of 2 disks in 4.0 h of reading, 100 % of it between"),
+            lines.contains("in 7 days it would have read 2.2 TB of 2 disks in 4.0 h of reading, 100 % of it between"),
             "{lines}"
         );
         assert!(lines.contains("2,000 requests") || lines.contains("2000 requests"), "{lines}");

@@ -94,26 +94,56 @@ impl Pseudonyms {
     /// The text with all known secrets replaced, the longest first; in whatever case they are written.
     pub(super) fn replace_known(&self, text: &str) -> String {
         let mut known: Vec<(&String, &String)> =
-            self.known.iter().filter(|(secret, _)| secret.chars().count() > 1).collect();
+            self.known.iter().filter(|(secret, _)| is_to_be_looked_for(secret)).collect();
         known.sort_by_key(|(secret, _)| std::cmp::Reverse(secret.len()));
-        // (Only ASCII letters: a text must keep its length for places in it to be the same.)
         known.into_iter().fold(text.to_owned(), |text, (secret, pseudonym)| replaced(&text, secret, pseudonym))
     }
 }
 
+/// A letter alone, or the number of a bay, would be found in dates and counts.
+fn is_to_be_looked_for(secret: &str) -> bool {
+    const FIGURES_MIN: usize = 6;
+    let count = secret.chars().count();
+    count > 1 && (count >= FIGURES_MIN || !secret.chars().all(|c| c.is_ascii_digit()))
+}
+
+/// Replaces a secret, which is in lower case, wherever it stands in whatever case.
 fn replaced(text: &str, secret: &str, pseudonym: &str) -> String {
-    let lower = text.to_ascii_lowercase();
-    let is_short = secret.chars().count() < SHORTEST;
-    let (mut result, mut from) = (String::new(), 0);
-    while let Some(at) = lower[from..].find(&secret.to_ascii_lowercase()).map(|at| from + at) {
-        let end = at + secret.len();
-        let is_in_word = text[..at].ends_with(char::is_alphanumeric) || text[end..].starts_with(char::is_alphanumeric);
-        result.push_str(&text[from..at]);
-        result.push_str(if is_short && is_in_word { &text[at..end] } else { pseudonym });
-        from = end;
+    if !text.to_lowercase().contains(secret) {
+        return text.to_owned();
     }
-    result.push_str(&text[from..]);
+    let is_short = secret.chars().count() < SHORTEST;
+    let (mut result, mut rest, mut before) = (String::with_capacity(text.len()), text, None);
+    while let Some(first) = rest.chars().next() {
+        let end = end_of(rest, secret).filter(|&end| {
+            let is_in_word =
+                before.is_some_and(char::is_alphanumeric) || rest[end..].starts_with(char::is_alphanumeric);
+            !(is_short && is_in_word)
+        });
+        let taken = end.unwrap_or(first.len_utf8());
+        result.push_str(if end.is_some() { pseudonym } else { &rest[..taken] });
+        before = rest[..taken].chars().next_back();
+        rest = &rest[taken..];
+    }
     result
+}
+
+/// Where the secret ends, if the text begins with it in whatever case.
+fn end_of(text: &str, secret: &str) -> Option<usize> {
+    let mut wanted = secret.chars();
+    let mut next = wanted.next();
+    for (at, letter) in text.char_indices() {
+        if next.is_none() {
+            return Some(at);
+        }
+        for lower in letter.to_lowercase() {
+            if next != Some(lower) {
+                return None;
+            }
+            next = wanted.next();
+        }
+    }
+    next.is_none().then_some(text.len())
 }
 
 #[cfg(test)]
@@ -127,6 +157,18 @@ mod tests {
         assert_eq!(names.replace_known("NAS-1 and nas-1, not nas"), format!("{nas} and {nas}, not nas"));
         assert!(nas.starts_with("host-") && nas.len() == 13, "{nas}");
         assert_eq!(names.of(SecretKind::Id, &nas), nas, "a pseudonym has none");
+    }
+
+    #[test]
+    fn letters_of_all_languages_have_cases_and_figures_stay() {
+        let mut names = Pseudonyms::new([1; 32]);
+        for name in ["Jürgen", "Özlem", "Анна", "STRASSE"] {
+            names.note(SecretKind::Name, name);
+        }
+        names.note(SecretKind::Name, "12");
+        let text = names.replace_known("JÜRGEN, özlem, анна und Straße: 12 sectors on 2026-03-12");
+        assert!(!["rgen", "zlem", "нна"].iter().any(|left| text.to_lowercase().contains(left)), "{text}");
+        assert!(text.ends_with(": 12 sectors on 2026-03-12"), "{text}");
     }
 
     #[test]

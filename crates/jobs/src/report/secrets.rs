@@ -4,7 +4,7 @@ use super::pseudonym::{Pseudonyms, SecretKind};
 use serde_json::Value;
 
 /// Keys whose value is personal as a whole. A key counts in whatever case, with `-` and `_` alike.
-const KEYS: [(&str, SecretKind); 64] = [
+const KEYS: [(&str, SecretKind); 65] = [
     ("host", SecretKind::Host),
     ("hostname", SecretKind::Host),
     ("host_name", SecretKind::Host),
@@ -69,6 +69,7 @@ const KEYS: [(&str, SecretKind); 64] = [
     ("program", SecretKind::Path),
     ("damaged_files", SecretKind::Path),
     ("folder", SecretKind::Path),
+    ("said", SecretKind::Address),
 ];
 
 /// What kind of secret stands under this key, if one does.

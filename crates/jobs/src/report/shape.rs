@@ -20,8 +20,8 @@ const OF_THE_SYSTEM: [&str; 14] = [
     "/var/log",
     "/boot",
 ];
-/// Folders of links in `/dev` that are named after serial numbers, labels and volumes.
-const NAMED: [&str; 4] = ["/dev/disk/", "/dev/mapper/", "/dev/zvol/", "/dev/md/"];
+/// Folders whose files are people's own.
+const NAMED: [&str; 1] = ["/usr/local/"];
 /// Hexadecimal digits from which on a word is taken for an identifier.
 const ID_DIGITS: usize = 16;
 
@@ -29,13 +29,21 @@ const ID_DIGITS: usize = 16;
 pub(super) fn is_of_the_system(path: &str) -> bool {
     let is_below =
         |folder: &str| path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    OF_THE_SYSTEM.iter().any(|folder| is_below(folder)) && !NAMED.iter().any(|folder| path.starts_with(folder))
+    // A device is the kernel's if it lies in /dev itself: /dev/VG/LV is named by people.
+    let is_device = path.strip_prefix("/dev/").is_none_or(|rest| !rest.trim_end_matches('/').contains('/'));
+    OF_THE_SYSTEM.iter().any(|folder| is_below(folder))
+        && is_device
+        && !NAMED.iter().any(|folder| path.starts_with(folder))
+        && (!path.starts_with("/etc/scrubjay/") || path == "/etc/scrubjay/config.toml")
 }
 
 /// How the kernel names disks and what it makes of them; letters or digits follow.
 const KERNEL_NAMES: [&str; 11] = ["sd", "hd", "vd", "xvd", "nvme", "mmcblk", "md", "dm-", "loop", "zd", "sr"];
 
-/// Is this one of the kernel's names for a disk, or a path of the system itself, `/` among them?
+/// What we ourselves call a channel, or the watch's history, where a subject is named.
+const OUR_WORDS: [&str; 8] = ["email", "ntfy", "gotify", "webhook", "exec", "heartbeat", "history", "nobody"];
+
+/// Is this one of our words, one of the kernel's names for a disk, or a path of the system itself, `/` among them?
 pub(super) fn is_harmless(text: &str) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
     let is_kernels = KERNEL_NAMES.iter().filter_map(|begin| text.strip_prefix(begin)).any(|rest| {
@@ -44,7 +52,8 @@ pub(super) fn is_harmless(text: &str) -> bool {
         rest.len() - letters.len() <= 2 && letters.split(['n', 'p']).all(is_number) && !letters.is_empty()
             || letters.is_empty() && (1..=2).contains(&rest.len())
     });
-    text.is_empty() || text == "/" || is_kernels || is_of_the_system(text)
+    let is_ours = OUR_WORDS.contains(&text);
+    text.is_empty() || text == "/" || is_ours || is_kernels || is_of_the_system(text)
 }
 
 /// The text with a pseudonym in the place of each word that looks personal. A text that is a path is one word.
@@ -59,6 +68,10 @@ pub(super) fn replace(text: &str, names: &mut Pseudonyms) -> String {
         rest = &rest[begin..];
         let end = rest.find(|c| !is_of_word(c)).unwrap_or(rest.len());
         // In a sentence a path ends where its quotation or the sentence does; one with spaces is one to its end.
+        // `x=/srv/y`, `tank:/srv/y`: what is behind the sign is a path.
+        let sign =
+            rest[..end].find("=/").or_else(|| rest[..end].find(":/").filter(|at| !rest[*at..].starts_with("://")));
+        let end = sign.map_or(end, |at| at + 1);
         let end =
             if rest.starts_with('/') && !is_of_the_system(&rest[..end]) && end > 1 { end_of_path(rest) } else { end };
         result.push_str(&word(&rest[..end], names));
@@ -67,9 +80,15 @@ pub(super) fn replace(text: &str, names: &mut Pseudonyms) -> String {
     result + rest
 }
 
-/// Where a path ends that begins here: at a quote, bracket, comma, colon or line's end; spaces may be in its name.
+/// Where a path ends that begins here: at a quote, a bracket, a line's end, or punctuation before a space; spaces may be in its name.
 fn end_of_path(text: &str) -> usize {
-    text.find(|c: char| "\"'`)]>,;\n\t|".contains(c)).unwrap_or(text.len())
+    let is_end = |(at, c): &(usize, char)| match c {
+        '"' | '\'' | '`' | ']' | '>' | '\n' | '\t' | '|' => true,
+        // In a name they are followed by more of it.
+        ',' | ';' | ':' | ')' => text[at + 1..].chars().next().is_none_or(char::is_whitespace),
+        _ => false,
+    };
+    text.char_indices().find(is_end).map_or(text.len(), |(at, _)| at)
 }
 
 fn word(word: &str, names: &mut Pseudonyms) -> String {
@@ -161,6 +180,24 @@ mod tests {
         ] {
             assert_eq!(replace(kept, &mut Pseudonyms::new([1; 32])), kept);
         }
+    }
+
+    #[test]
+    fn paths_are_found_behind_signs_and_to_their_end() {
+        let cleaned = |text: &str| replace(text, &mut Pseudonyms::new([1; 32]));
+        for text in [
+            "x=/srv/anna",
+            "tank:/holiday/x, and more",
+            "/dev/anna-vg/anna-lv",
+            "/usr/local/bin/notify-anna",
+            "/etc/scrubjay/anna.password",
+            "in /srv/x/anna,berta (1).jpg, of ext4",
+        ] {
+            let text = cleaned(text);
+            assert!(!["anna", "holiday", "berta", "jpg"].iter().any(|left| text.contains(left)), "{text}");
+        }
+        assert!(cleaned("in /srv/x/anna,berta (1).jpg, of ext4").ends_with(", of ext4"));
+        assert_eq!(cleaned("/etc/scrubjay/config.toml"), "/etc/scrubjay/config.toml");
     }
 
     #[test]
