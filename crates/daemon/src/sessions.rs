@@ -236,7 +236,7 @@ impl SessionPool {
         }
         let share = running.before.as_ref().and_then(|before| share_read(before, report));
         let pass = pass_report(&running.order, &latest);
-        let work = work_since(running.before.as_ref(), report);
+        let work = SessionWork { is_blind: latest.remarks.is_blind, ..work_since(running.before.as_ref(), report) };
         let known = running.before.as_ref().map_or(0, ScrubReport::unreadable_sectors);
         let is_worse = report.unreadable_sectors() > known;
         running.before = Some(latest.report);
@@ -271,6 +271,8 @@ fn work_since(before: Option<&ScrubReport>, after: &ScrubReport) -> SessionWork 
         reading_seconds: reading.since(reading_before).as_secs_f64(),
         foreground_requests: requests.saturating_sub(requests_before),
         lost_seconds: lost.since(lost_before).as_secs_f64(),
+        is_blind: false,
+        is_estimate: after.slowdown.is_estimate,
     }
 }
 

@@ -378,6 +378,26 @@ fn channels_are_proven_by_a_code_and_unproven_ones_are_reported_by_the_others() 
 }
 
 #[test]
+fn a_proof_of_another_machine_counts_from_its_day_on_and_never_before() {
+    let mut rig = Rig::with_disks(1);
+    let proven = |rig: &Rig| rig.watch.channels["email"].proven;
+    let set = |rig: &mut Rig, on: UnixSeconds| {
+        let mut settings = settings();
+        settings.channels[0].proven_elsewhere = Some(on);
+        rig.feed(WatchEvent::Settings(Box::new(settings)));
+    };
+    let before = proven(&rig);
+    let to_come = UnixSeconds(rig.now.0 + DAY);
+    set(&mut rig, to_come);
+    assert_eq!(proven(&rig), before, "a date to come proves nothing");
+    let (now, earlier) = (rig.now, UnixSeconds(rig.now.0 - DAY));
+    set(&mut rig, now);
+    assert_eq!(proven(&rig), Some(now));
+    set(&mut rig, earlier);
+    assert_eq!(proven(&rig), Some(now), "the newest holds");
+}
+
+#[test]
 fn the_report_comes_each_month_with_a_code_that_renews_the_proof() {
     let mut rig = Rig::with_disks(1);
     rig.wait(70 * DAY);

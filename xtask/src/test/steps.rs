@@ -312,27 +312,26 @@ pub const STEPS: &[TestStep] = &[
     },
     TestStep {
         name: "years: hosts, their disks, people and mail servers",
-        // 2000 of them are among the long steps.
-        command: &["cargo", "xtask", "years", "120"],
+        command: &["cargo", "xtask", "years", "200"],
         smoke: Smoke::Only(&["cargo", "xtask", "years", "--profile", "smoke", "10"]),
         ..PLAIN
     },
     // All schemes; the storms take about three minutes on two cores in total.
     TestStep {
         name: "storm: members lost and replaced",
-        command: &["cargo", "xtask", "seeds", "3000", "--faultless", "--crashless"],
+        command: &["cargo", "xtask", "seeds", "4000", "--faultless", "--crashless"],
         ..PLAIN
     },
-    TestStep { name: "storm: disks that lie", command: &["cargo", "xtask", "seeds", "3000", "--crashless"], ..PLAIN },
-    TestStep { name: "storm: crashes", command: &["cargo", "xtask", "seeds", "3000", "--faultless"], ..PLAIN },
+    TestStep { name: "storm: disks that lie", command: &["cargo", "xtask", "seeds", "4000", "--crashless"], ..PLAIN },
+    TestStep { name: "storm: crashes", command: &["cargo", "xtask", "seeds", "4000", "--faultless"], ..PLAIN },
     TestStep {
         name: "storm: crashes, and disks that lie, and no member lost",
-        command: &["cargo", "xtask", "seeds", "3000", "--lossless"],
+        command: &["cargo", "xtask", "seeds", "4000", "--lossless"],
         ..PLAIN
     },
     TestStep {
         name: "storm: everything at once",
-        command: &["cargo", "xtask", "seeds", "6000"],
+        command: &["cargo", "xtask", "seeds", "8000"],
         smoke: Smoke::Only(&["cargo", "xtask", "seeds", "--profile", "smoke", "2000"]),
         ..PLAIN
     },

@@ -1,9 +1,10 @@
 //! The client: a process that knows nothing of the scrub, and times its own reads.
 
-use super::load::{ClientRandom, QualifyLoad};
+use super::load::QualifyLoad;
 use crate::exit::Exit;
 use anyhow::{Context, Result};
 use rustix::fs::OFlags;
+use scrubjay_core::rng::Rng;
 use scrubjay_device::buffer::PageBuffer;
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
@@ -67,7 +68,7 @@ pub fn run(path: &Path, load: QualifyLoad, seconds: f64, seed: u64) -> Result<Ex
         open(OFlags::DIRECT).or_else(|_| open(OFlags::empty())).with_context(|| format!("cannot open {shown}"))?;
     let blocks = (&file).seek(SeekFrom::End(0))? / BLOCK as u64;
     anyhow::ensure!(blocks > 0, "{shown} is smaller than one read of {BLOCK} bytes");
-    let (mut random, mut times, mut errors) = (ClientRandom(seed), Vec::new(), 0);
+    let (mut random, mut times, mut errors) = (Rng::new(seed), Vec::new(), 0);
     let mut buffer = PageBuffer::new(BLOCK, BLOCK);
     let begun = Instant::now();
     while begun.elapsed().as_secs_f64() < seconds {

@@ -1,6 +1,7 @@
 //! What the client sends: small reads at random places, and the pauses between.
 
 use clap::ValueEnum;
+use scrubjay_core::rng::Rng;
 use serde::Serialize;
 use std::time::Duration;
 
@@ -38,39 +39,16 @@ impl QualifyLoad {
     }
 
     /// The pause before the next burst, which begins `since` the client's start.
-    pub fn pause(self, since: Duration, random: &mut ClientRandom) -> Duration {
+    pub fn pause(self, since: Duration, random: &mut Rng) -> Duration {
         const MEAN: Duration = Duration::from_millis(50);
         match self {
             QualifyLoad::Even => {
                 let beats = (since.as_secs_f64() / MEAN.as_secs_f64()).floor() + 1.0;
                 MEAN.mul_f64(beats).saturating_sub(since)
             }
-            QualifyLoad::Random => MEAN.mul_f64(-(1.0 - random.share()).ln()),
+            QualifyLoad::Random => Duration::from_secs_f64(random.exponential(MEAN.as_secs_f64())),
             QualifyLoad::Bursty => Duration::from_millis(500),
         }
-    }
-}
-
-/// Splitmix64 (Steele, Lea and Flood, 2014).
-pub struct ClientRandom(pub u64);
-
-impl ClientRandom {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// A number below `end`, which is not zero.
-    pub fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
-    }
-
-    /// From 0 to less than 1.
-    pub fn share(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 }
 
@@ -80,7 +58,7 @@ mod tests {
 
     #[test]
     fn pauses_are_as_described() {
-        let mut random = ClientRandom(7);
+        let mut random = Rng::new(7);
         let even = QualifyLoad::Even.pause(Duration::from_millis(120), &mut random);
         assert!((even.as_secs_f64() - 0.03).abs() < 1e-9, "to the next beat");
         let pauses: f64 =

@@ -11,7 +11,7 @@ mod trial;
 use crate::args::QualifyArgs;
 use crate::bench::{HostMachine, disk::path_of};
 use crate::columns::{self, TextTable};
-use crate::exit::Exit;
+use crate::exit::{Exit, Usage};
 use crate::page::check_folder;
 use crate::say::{print_line, print_prose, say, shown_path};
 use crate::signals;
@@ -43,6 +43,10 @@ pub fn run(args: &QualifyArgs) -> Result<Exit> {
             return Ok(crate::bench::disk::exit_of(&error));
         }
     };
+    if disk.is_scrubbed() {
+        let wait = "something scrubs it now: sudo scrubjay pause 1h, or wait, then try again";
+        return Err(Usage(format!("{}: {wait}", args.target)).into());
+    }
     let (facts, bytes) = (disk.facts().clone(), disk.geometry().0);
     drop(disk); // the client and the scrub open it themselves
     let trials = Trials::new(path, args, stop.clone())?;

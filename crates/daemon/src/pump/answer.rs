@@ -68,7 +68,7 @@ impl Daemon<'_> {
     }
 
     /// Carries out a person's command, and the operations that follow, at once.
-    pub(super) fn command(&mut self, command: PersonCommand) {
+    fn command(&mut self, command: PersonCommand) {
         self.feed(WatchEvent::Command(command));
         self.feed(WatchEvent::Tick);
         self.act();
@@ -231,7 +231,8 @@ impl Daemon<'_> {
             return Ok(format!("{what}: settings read from {}", path.display()));
         }
         let mut settings = config.settings(&host_name(), self.settings.secret);
-        settings.channels = if is_observing { vec![observation::channel()] } else { channels.for_watch() };
+        settings.channels =
+            if is_observing { vec![observation::channel(self.clock.now())] } else { channels.for_watch() };
         (settings.pace, settings.run) = (self.settings.pace, self.settings.run);
         self.messengers.change(channels);
         self.deliveries.clear();

@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 /// The folder, inside of the watch's own.
 const FOLDER: &str = "observed";
+/// Where the folder is put when it is over.
+const BEFORE: &str = "observed-before";
 /// The file in it.
 const FILE: &str = "observed.json";
 /// The only channel, by which nothing is sent.
@@ -23,8 +25,6 @@ pub(super) struct Observation {
     pub(super) document: ObservedDocument,
     file: PathBuf,
     saved: Instant,
-    /// Is its channel proven?
-    pub(super) is_proven: bool,
 }
 
 /// The folder of a watch that observes.
@@ -32,15 +32,19 @@ pub(super) fn folder_in(folder: &Path) -> PathBuf {
     folder.join(FOLDER)
 }
 
-/// Puts aside what was observed: the watch reads from now on, and a later observation begins anew.
+/// Puts aside what was observed, its history too: the watch reads from now on, and a later observation begins with nothing.
 pub(super) fn put_aside(folder: &Path) {
-    // There may be none.
-    let _ = fs::rename(folder.join(FILE), folder.join("observed-before.json"));
+    let before = folder.with_file_name(BEFORE);
+    if folder.exists() {
+        // If that fails, a later observation begins with what this one imagined, and says since when.
+        let _ = fs::remove_dir_all(&before);
+        let _ = fs::rename(folder, &before);
+    }
 }
 
-/// The channel by which it sends nothing.
-pub(super) fn channel() -> AlertChannel {
-    AlertChannel { name: CHANNEL.to_owned(), fingerprint: 0, proven_elsewhere: None }
+/// The channel by which it sends nothing. It counts as proven: that it is not is no news.
+pub(super) fn channel(now: UnixSeconds) -> AlertChannel {
+    AlertChannel { name: CHANNEL.to_owned(), fingerprint: 0, proven_elsewhere: Some(now) }
 }
 
 impl Observation {
@@ -49,7 +53,7 @@ impl Observation {
         let file = folder.join(FILE);
         let kept = fs::read(&file).ok().and_then(|text| serde_json::from_slice(&text).ok());
         let document = kept.unwrap_or_else(|| ObservedDocument { since: now.0, ..ObservedDocument::default() });
-        Observation { document, file, saved: Instant::now(), is_proven: false }
+        Observation { document, file, saved: Instant::now() }
     }
 
     /// What it observed.
@@ -88,6 +92,11 @@ mod tests {
         let again = Observation::restore(&place, UnixSeconds(1_796_900_000));
         assert_eq!(again.document(), first.document());
         assert_eq!(again.document().since, 1_796_000_000);
+        for _ in 0..2 {
+            put_aside(&place); // an earlier one is there the second time
+            assert!(!place.exists() && folder.path().join(BEFORE).exists());
+            fs::create_dir(&place).unwrap();
+        }
         fs::write(place.join(FILE), "half").unwrap();
         assert_eq!(Observation::restore(&place, UnixSeconds(5)).document().since, 5, "it begins anew");
     }

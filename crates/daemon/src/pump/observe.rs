@@ -5,7 +5,7 @@ use super::state::Daemon;
 use crate::sessions::SessionGlance;
 use scrubjay_core::units::UnixSeconds;
 use scrubjay_watch::calendar::HOUR;
-use scrubjay_watch::events::{PersonCommand, WatchEvent};
+use scrubjay_watch::events::WatchEvent;
 use scrubjay_watch::facts::SessionSubject;
 use scrubjay_watch::incident::IncidentSubject;
 use scrubjay_watch::rows::MessageRow;
@@ -40,24 +40,16 @@ impl Daemon<'_> {
         true
     }
 
-    /// Proves the channel that does not exist, so that nothing is told of that; tells what was observed, when it is time; saves it.
+    /// Tells what was observed, when it is time, and saves it.
     pub(super) fn observe_turn(&mut self) {
         let now = self.clock.now();
         let Some(observation) = &mut self.observation else { return };
         let is_told = observation.document.is_to_be_told(now.0);
         let lines = if is_told { observation.document.lines(now.0) } else { Vec::new() };
-        let is_first = self.is_ready && !std::mem::replace(&mut observation.is_proven, self.is_ready);
         if is_told || observation.is_to_be_saved() {
             self.save_observation();
         }
         lines.iter().for_each(|line| (self.say)(&format!("observed: {line}")));
-        if is_first {
-            self.command(PersonCommand::TestAlerts);
-            let channels = self.watch.status(self.clock.now()).channels;
-            if let Some(code) = channels.into_iter().find_map(|channel| channel.code) {
-                self.command(PersonCommand::Confirm(code));
-            }
-        }
     }
 
     /// Saves what was observed.

@@ -101,7 +101,7 @@ impl<'s> Daemon<'s> {
         let OpenedHistory { history, rows, loss } =
             standing::open(&options.folder.join("history.db"), &marks_of_history)?;
         let mut settings = config.settings(&host_name(), secret());
-        settings.channels = if is_observing { vec![observation::channel()] } else { channels.for_watch() };
+        settings.channels = if is_observing { vec![observation::channel(clock.now())] } else { channels.for_watch() };
         settings.pace = clock.pace();
         settings.run = run_number();
         let marks = rows.iter().filter_map(mark_of).collect();

@@ -42,6 +42,12 @@ pub struct ObservedDisk {
     pub foreground_requests: u64,
     /// What these would have lost, in sum, in seconds.
     pub lost_seconds: f64,
+    /// Could requests of others not be seen at all at some time?
+    #[serde(default)]
+    pub is_blind: bool,
+    /// Were they seen by counters only at some time? Then what they lost is approximate.
+    #[serde(default)]
+    pub is_estimate: bool,
     /// Bytes by hour of the day.
     pub bytes_by_hour: [u64; HOURS],
     /// Passes that would have come to their end.
@@ -59,6 +65,10 @@ pub struct SessionWork {
     pub foreground_requests: u64,
     /// What these lost, in sum, in seconds.
     pub lost_seconds: f64,
+    /// Could they not be seen at all?
+    pub is_blind: bool,
+    /// Were they seen by counters only?
+    pub is_estimate: bool,
 }
 
 impl ObservedDocument {
@@ -72,6 +82,8 @@ impl ObservedDocument {
         disk.reading_seconds += work.reading_seconds;
         disk.foreground_requests += work.foreground_requests;
         disk.lost_seconds += work.lost_seconds;
+        disk.is_blind |= work.is_blind;
+        disk.is_estimate |= work.is_estimate;
         disk.bytes_by_hour[hour % HOURS] += work.bytes;
     }
 
@@ -145,15 +157,29 @@ impl ObservedDocument {
         lines
     }
 
-    /// What requests of others would have lost.
+    /// What requests of others would have lost; `None`: nothing would have been read.
     fn delay(&self) -> Option<String> {
+        let read: Vec<&ObservedDisk> = self.disks.iter().filter(|disk| disk.bytes > 0).collect();
+        if read.is_empty() {
+            return None;
+        }
+        if read.iter().any(|disk| disk.is_blind) {
+            let names = read.iter().filter(|disk| disk.is_blind).map(|disk| disk.name.as_str()).collect::<Vec<_>>();
+            let names = names.join(", ");
+            return Some(format!(
+                "requests of others cannot be seen on {names}: what they would have lost is not known"
+            ));
+        }
         let requests: u64 = self.disks.iter().map(|disk| disk.foreground_requests).sum();
         let worst = self.disks.iter().filter(|disk| disk.foreground_requests > 0);
         let mean = |disk: &ObservedDisk| 1e3 * disk.lost_seconds / disk.foreground_requests as f64;
-        let worst = worst.max_by(|one, other| mean(one).total_cmp(&mean(other)))?;
+        let Some(worst) = worst.max_by(|one, other| mean(one).total_cmp(&mean(other))) else {
+            return Some("no request of others was seen meanwhile, so none would have been delayed".to_owned());
+        };
         Some(format!(
-            "{} requests of others were seen meanwhile; they would have lost {:.2} ms on average on {}{}",
+            "{} requests of others were seen meanwhile; they would have lost {}{:.2} ms on average on {}{}",
             show_count(requests),
+            if worst.is_estimate { "about " } else { "" },
             mean(worst),
             worst.name,
             if self.disks.len() > 1 { ", no more elsewhere" } else { "" }
@@ -182,8 +208,13 @@ mod tests {
 
     fn observed() -> ObservedDocument {
         let mut observed = ObservedDocument { since: 1_796_000_000, ..ObservedDocument::default() };
-        let work =
-            SessionWork { bytes: 1 << 40, reading_seconds: 7200.0, foreground_requests: 1000, lost_seconds: 0.5 };
+        let work = SessionWork {
+            bytes: 1 << 40,
+            reading_seconds: 7200.0,
+            foreground_requests: 1000,
+            lost_seconds: 0.5,
+            ..SessionWork::default()
+        };
         observed.add("sda", &work, 2);
         observed.add("sda", &SessionWork { bytes: 1 << 30, ..SessionWork::default() }, 14);
         observed.add("sdb", &SessionWork { lost_seconds: 0.1, ..work }, 3);
@@ -214,6 +245,15 @@ mod tests {
         assert!(lines.contains("2,000 requests") || lines.contains("2000 requests"), "{lines}");
         assert!(lines.contains("lost 0.50 ms on average on sda"), "{lines}");
         assert!(lines.ends_with("it would have sent no message"), "{lines}");
+        let mut blind = observed.clone();
+        blind.add("sdb", &SessionWork { is_blind: true, ..SessionWork::default() }, 3);
+        let lines = blind.lines(1_796_000_000 + 3600).join("\n");
+        assert!(lines.contains("cannot be seen on sdb: what they would have lost is not known"), "{lines}");
+        let mut quiet = ObservedDocument::default();
+        quiet.add("sdc", &SessionWork { bytes: 1, is_estimate: true, ..SessionWork::default() }, 3);
+        assert!(quiet.lines(3600).join("\n").contains("no request of others was seen"));
+        quiet.add("sdc", &SessionWork { foreground_requests: 1, lost_seconds: 1e-3, ..SessionWork::default() }, 3);
+        assert!(quiet.lines(3600).join("\n").contains("lost about 1.00 ms"));
         (0..7).for_each(|number| observed.add_message(&format!("REPLACE {number}")));
         observed.add_message("REPLACE 0 (reminder 2)");
         let lines = observed.lines(1_796_000_000 + 3600).join("\n");

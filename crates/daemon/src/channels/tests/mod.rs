@@ -19,6 +19,31 @@ fn channels(text: &str) -> AlertChannels {
     AlertChannels::from_settings(&settings(text)).unwrap_or_else(|fault| panic!("{fault}"))
 }
 
+#[test]
+fn a_proof_of_another_machine_is_taken_for_the_same_settings_and_a_way_that_is_the_same() {
+    let proven = |channel: &str, proofs: &str| {
+        let rows = channels(&format!("proofs = {proofs}\n{channel}")).for_watch();
+        (rows[0].fingerprint, rows[0].proven_elsewhere)
+    };
+    let mail = |server: &str| format!("[email]\nto = [\"a@example.org\"]\nserver = \"{server}\"\n");
+    for (channel, name, is_shared) in [
+        (mail("smtp.example.org"), "email", true),
+        (mail("localhost:2525"), "email", false),
+        ("[email]\nto = [\"a@example.org\"]\n".to_owned(), "email", false),
+        ("[exec]\nprogram = \"/bin/true\"\n".to_owned(), "exec", false),
+        ("[ntfy]\nurl = \"https://ntfy.example.org/a-topic\"\n".to_owned(), "ntfy", true),
+        ("[webhook]\nurl = \"http://127.0.0.1:9/x\"\n".to_owned(), "webhook", false),
+    ] {
+        let (fingerprint, none) = proven(&channel, "[]");
+        assert_eq!(none, None);
+        let line = format!("[\"{name} {fingerprint:016x} 2026-11-29\"]");
+        let expected = is_shared.then_some(UnixSeconds(1_795_910_400));
+        assert_eq!(proven(&channel, &line), (fingerprint, expected), "{channel}");
+        let other = format!("[\"{name} {:016x} 2026-11-29\"]", fingerprint ^ 1);
+        assert_eq!(proven(&channel, &other), (fingerprint, None), "other settings");
+    }
+}
+
 fn fault(text: &str) -> String {
     AlertChannels::from_settings(&settings(text)).expect_err("it is wrong").to_string()
 }
