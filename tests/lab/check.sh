@@ -1,5 +1,5 @@
 # Functions that the lab tests share, to be sourced: requirements, a work folder, and checks. Expects $here (this folder);
-# sets $scrubjay (the binary) and, after begin, $work (a folder of the test's own, which is its current directory then).
+# sets $scrubjay (the binary; a test that runs none empties it) and, after begin, $work (a folder of the test's own, which is its current directory then).
 # shellcheck shell=bash disable=SC2154,SC2034
 scrubjay=$(realpath -m "${SCRUBJAY:-$here/../../target/release/scrubjay}")
 failed=0 checked=0
@@ -35,6 +35,7 @@ needs() { # NEED...
 # at the end, however it comes, nothing is left: jobs are killed and $work is removed.
 # A test may define end_first and end_last for what is to be undone before and after the jobs are killed.
 begin() {
+  [ -z "$scrubjay" ] || [ -x "$scrubjay" ] || { echo "$(basename "$0" .sh): no program at $scrubjay: set SCRUBJAY, or cargo build --release" >&2; exit 1; }
   work=$(realpath "$(mktemp -d "${TMPDIR:-/tmp}/scrubjay-$(basename "$0" .sh).XXXXXX")")
   trap finish EXIT
   trap 'exit 143' INT TERM

@@ -185,6 +185,7 @@ if [ ! -e "$base" ]; then
     "$codename" "$base.new" >"$cache/log" 2>&1 || { tail -5 "$cache/log" >&2; skip "cannot make a clean Debian (no network?)"; }
   mv "$base.new" "$base" # in one step: a base that is there is whole
 fi
+scrubjay=
 begin
 root=$work/root
 mkdir "$root"

@@ -22,6 +22,7 @@ end_last() {
   while read -r mounted; do umount -l "$mounted"; done < <(awk -v work="$work" 'index($2, work) == 1 {print $2}' /proc/mounts | sort -r)
   "$here/faulty-disk" destroy bad
 }
+scrubjay=
 begin
 export FAULTY_DIR=$work/disks
 disk=$("$here/faulty-disk" create bad 64M bad=4000+8)
