@@ -49,13 +49,13 @@ clean() { # SUITE ARCHITECTURE
   local base=${XDG_CACHE_HOME:-$HOME/.cache}/scrubjay-suites/$1-$2.tar
   if [ ! -s "$base" ]; then
     mkdir -p "$(dirname "$base")"
-    mmdebstrap --quiet --variant=apt --architectures="$2" "$1" "$base.new" "$mirror" >"$work/mmdebstrap" 2>&1 || return 1
+    mmdebstrap --quiet --format=tar --variant=apt --architectures="$2" "$1" "$base.new" "$mirror" >"$work/mmdebstrap" 2>&1 || return 1
     mv "$base.new" "$base"
   fi
   root=$work/root
   umount_root
   mkdir "$root"
-  tar -C "$root" -xf "$base" --exclude='./dev/*'
+  tar -C "$root" -xf "$base" --exclude="./dev/*" || return 1
   mount_root
 }
 mount_root() {
@@ -99,7 +99,7 @@ for architecture in amd64 arm64; do
     cp "$package" "$root/tmp/scrubjay.deb"
     begun=$SECONDS before=$failed
     if ! "${run[@]}" apt-get -q -y install --no-install-recommends /tmp/scrubjay.deb >"$work/apt" 2>&1; then
-      fail "$name: installed: $(tail -3 "$work/apt")"
+      fail "$name: installed: $(tail -9 "$work/apt")"
       row "$suite" "$architecture" "deb" "FAILED: apt"
       continue
     fi
@@ -132,7 +132,7 @@ if is_wanted static && archive=$(find "$dist" -name 'scrubjay-*x86_64*.tar.gz' |
   cp "$busybox" "$root/bin/busybox"
   chroot "$root" /bin/busybox --install /bin
   tar -C "$root/tmp" -xzf "$archive"
-  find "$root/tmp" -type f -name scrubjay -path '*' -exec cp {} "$root/usr/bin/scrubjay" \; -quit
+  cp "$root"/tmp/scrubjay-*/bin/scrubjay "$root/usr/bin/"
   in_root
   proves "static, busybox" || true
   expect "static: a name is looked up without a library" \

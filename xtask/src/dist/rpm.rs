@@ -52,7 +52,7 @@ pub fn make(built: &Built, out: &Path) -> Result<()> {
 fn text(assets: &[Asset]) -> Result<String> {
     let mut text = String::new();
     writeln!(text, "name = \"scrubjay\"\nlicense = \"MIT OR Apache-2.0\"{SCRIPTS}")?;
-    writeln!(text, "[requires]\nglibc = \">= {}.{}\"\nshadow-utils = \"*\"", GLIBC.0, GLIBC.1)?;
+    writeln!(text, "[requires]\nglibc = \">= {}.{}\"\n\"(shadow-utils or shadow)\" = \"*\"", GLIBC.0, GLIBC.1)?;
     writeln!(text, "[recommends]\nsmartmontools = \"*\"")?;
     for asset in assets {
         writeln!(
