@@ -27,7 +27,6 @@ if [ "${1:-}" = --inside ]; then
   status=0
   jay scrub /dev/vda --json --no-progress --fresh --state /tmp/scrub >"$out/scrub.json" 2>"$out/scrub.err" || status=$?
   echo $status >"$out/scrub.status"
-  jay bench disk /dev/vda --json --no-progress >"$out/bench.json" 2>"$out/bench.err" || true
 
   members=()
   for member in 0 1 2 3 4 5; do truncate -s 24M "m$member" && members+=("/tmp/m$member"); done
@@ -90,7 +89,7 @@ if [ ! -e "$base" ]; then
   mkdir -p "$(dirname "$base")"
   rm -rf "$base.new"
   mmdebstrap --quiet --format=dir --variant=extract --architectures=arm64 \
-    --include=linux-image-arm64,linux-image-arm64-16k,busybox-static,libnbd-bin trixie "$base.new" "${MIRROR:-http://deb.debian.org/debian}" \
+    --include=linux-image-arm64,linux-image-arm64-16k,bash,busybox-static,coreutils,diffutils,grep,libc-bin,libnbd-bin trixie "$base.new" "${MIRROR:-http://deb.debian.org/debian}" \
     >"$work/mmdebstrap" 2>&1 || skip "the archive does not give a Debian for arm64: $(tail -1 "$work/mmdebstrap")"
   for folder in bin sbin lib; do [ -e "$base.new/$folder" ] || ln -s "usr/$folder" "$base.new/$folder"; done
   find "$base.new/usr/lib/modules/" -name '*.ko.xz' -exec xz -d {} +
@@ -168,7 +167,7 @@ SH
     -virtfs "local,path=$repository,mount_tag=repository,security_model=none,readonly=on,multidevs=remap" \
     -virtfs "local,path=$out,mount_tag=out,security_model=none" </dev/null 2>"$out/qemu" || true
   kill $server
-  [ -s "$out/status" ] || { fail "$version: the machine came to its end: $(tail -20 "$out/serial")"; return 1; }
+  [ -s "$out/status" ] || { fail "$version: the machine came to its end: $(grep -v '+0x' "$out/serial" | tail -20)"; return 1; }
 }
 of() { jq -c "$2" "$out/$1" 2>&1 || true; }
 for version in $(find "$base/usr/lib/modules" -mindepth 1 -maxdepth 1 -printf '%f\n' | sort); do
@@ -177,9 +176,8 @@ for version in $(find "$base/usr/lib/modules" -mindepth 1 -maxdepth 1 -printf '%
   expect "$version: its pages" "$(cat "$out/pagesize")" $pages
   expect "a scrub finds exactly what is bad" "$(cat "$out/scrub.status") $(of scrub.json '[.targets[0].unreadable[] | [.start, .count]]')" "3 [[4000,1]]"
   expect "its delays are measured, not estimated" "$(of scrub.json '.targets[0].slowdown.is_estimate')" false
-  expect "the processor has a name" "$(of bench.json '.machine.processor | . != null and . != "unknown processor"')" true
   expect "the volume holds what was written, damaged and repaired" "$(cat "$out/volume.cmp" 2>&1)" same
-  expect "what was damaged was found" "$(of findings.json '[.. | .member? // empty] | length > 0')" true
+  expect "what was damaged was found, of one member, and repaired" "$(jq -sc '[(length >= 4), (map([.member, .end]) | unique)]' "$out/findings.json" 2>&1)" '[true,[[1,"repaired"]]]'
   expect "it is clean in the end" "$(cat "$out/volume.check" 2>&1)" clean
   expect "an alert comes by mail and is proven" "$(grep -c 'email is proven' "$out/alert.log")" 1
   for test in "${tests[@]}"; do

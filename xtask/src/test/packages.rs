@@ -100,9 +100,11 @@ pub const PAGE_SECURITY: &[&str] = &[
     "procps",     // pgrep
 ];
 
-/// For the tests of contrib/.
 /// What `cargo xtask dist` needs: the image has Debian's smartctl, and tools come from PyPI.
 pub const DIST: &[&str] = &["mmdebstrap", "python3-venv", "xz-utils"];
+
+/// A virtual machine of 64-bit Arm.
+pub const GUEST_ARM: &[&str] = &["mmdebstrap", "qemu-system-arm", "busybox-static", "kmod", "xz-utils", "jq"];
 
 /// Clean systems, and what installs on them.
 pub const SUITES: &[&str] = &[
@@ -121,6 +123,7 @@ pub const SUITES: &[&str] = &[
     "mount",
 ];
 
+/// For the tests of contrib/.
 pub const CONTRIB: &[&str] = &[
     "prometheus", // promtool
     "curl",       // makes requests

@@ -4,8 +4,8 @@
 
 use super::packages::{
     ARRAYS, ARRAYS_ON_FUSE, BENCH_DISK, BTRFS, BTRFS_UNDER_LOAD, CAPTURE, CLIENTS, CONTRIB, DIST, FAULTY_DISK,
-    FILE_SYSTEMS, GUEST, GUEST_ARRAYS, GUEST_BTRFS, GUEST_FILE_SYSTEMS, GUEST_VOLUME, HANGING, HOST_SECTORS, PAGE,
-    PAGE_SECURITY, PYTHON, SUITES, TYPED, WATCHED, WATCHED_VOLUME,
+    FILE_SYSTEMS, GUEST, GUEST_ARM, GUEST_ARRAYS, GUEST_BTRFS, GUEST_FILE_SYSTEMS, GUEST_VOLUME, HANGING, HOST_SECTORS,
+    PAGE, PAGE_SECURITY, PYTHON, SUITES, TYPED, WATCHED, WATCHED_VOLUME,
 };
 
 /// A step.
@@ -452,6 +452,12 @@ pub const LONG_STEPS: &[TestStep] = &[
         name: "what users are given, on clean systems: installed, a disk scrubbed, an alert proven",
         command: &["tests/lab/suites.sh"],
         packages: SUITES,
+        ..PLAIN
+    },
+    TestStep {
+        name: "virtual machines of 64-bit Arm, pages of 4 and 16 KiB: scrub, volume, alert, tests",
+        command: &["tests/lab/guest-arm.sh"],
+        packages: GUEST_ARM,
         ..PLAIN
     },
     TestStep {
