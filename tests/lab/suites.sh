@@ -16,6 +16,7 @@ dist=$(realpath "${1:-$here/../../target/dist}")
 mirror=${MIRROR:-http://deb.debian.org/debian}
 read -ra suites <<<"${SUITES:-bullseye bookworm trixie testing}"
 read -ra kinds <<<"${KINDS:-deb rpm static image}"
+frozen='Acquire::Check-Valid-Until "false"' # a mirror may stand still
 rows=()
 end_last() {
   local mounted
@@ -49,7 +50,7 @@ clean() { # SUITE ARCHITECTURE
   local base=${XDG_CACHE_HOME:-$HOME/.cache}/scrubjay-suites/$1-$2.tar
   if [ ! -s "$base" ]; then
     mkdir -p "$(dirname "$base")"
-    mmdebstrap --quiet --format=tar --variant=apt --architectures="$2" "$1" "$base.new" "$mirror" >"$work/mmdebstrap" 2>&1 || return 1
+    mmdebstrap --quiet --aptopt="$frozen" --format=tar --variant=apt --architectures="$2" "$1" "$base.new" "$mirror" >"$work/mmdebstrap" 2>&1 || return 1
     mv "$base.new" "$base"
   fi
   root=$work/root
@@ -94,10 +95,12 @@ for architecture in amd64 arm64; do
       row "$suite" "$architecture" "deb" "not tried: this kernel runs no programs of another architecture (binfmt_misc)"
       continue
     fi
-    clean "$suite" "$architecture" || { row "$suite" "$architecture" "deb" "not tried: the archive does not give it ($(tail -1 "$work/mmdebstrap" | cut -c1-60))"; continue; }
+    clean "$suite" "$architecture" || { row "$suite" "$architecture" "deb" "not tried: the archive does not give it ($(grep -m1 -E '^(E|Err|W)[: ]' "$work/mmdebstrap" | cut -c1-120))"; continue; }
     in_root
     cp "$package" "$root/tmp/scrubjay.deb"
     begun=$SECONDS before=$failed
+    cp /etc/resolv.conf "$root/etc/"
+    "${run[@]}" apt-get -q -o Acquire::Check-Valid-Until=false update >"$work/apt" 2>&1 || fail "$name: the archive is reached: $(tail -3 "$work/apt")"
     if ! "${run[@]}" apt-get -q -y install --no-install-recommends /tmp/scrubjay.deb >"$work/apt" 2>&1; then
       fail "$name: installed: $(tail -9 "$work/apt")"
       row "$suite" "$architecture" "deb" "FAILED: apt"
