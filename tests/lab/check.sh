@@ -111,3 +111,17 @@ types() { # SCENE
   SCRUBJAY=$scrubjay "$xtask" typed "$1" || code=$?
   expect "documents: what they tell people to type (scene $1)" "$code" 0
 }
+
+# Prints the path of a tar file: a clean Debian of this machine's release with these packages. It is made once, and kept. For what needs mmdebstrap.
+clean_debian() { # PACKAGE,PACKAGE...
+  local cache=${XDG_CACHE_HOME:-$HOME/.cache}/scrubjay-deb codename base
+  base=$cache/$(echo "$1" | cksum | cut -d' ' -f1).tar
+  if [ ! -e "$base" ]; then
+    mkdir -p "$cache"
+    codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+    mmdebstrap -q --format=tar --variant=minbase --include="$1" \
+      "$codename" "$base.new" >"$cache/log" 2>&1 || { tail -5 "$cache/log" >&2; skip "cannot make a clean Debian (no network?)"; }
+    mv "$base.new" "$base" # in one step: a base that is there is whole
+  fi
+  echo "$base"
+}

@@ -175,16 +175,7 @@ needs root mount mmdebstrap dpkg-deb
 package=${1:-$(find "$here/../../target/debian" -name 'scrubjay_*.deb' -printf '%T@ %p\n' 2>/dev/null | sort -n | tail -1 | cut -d' ' -f2-)}
 [ -f "$package" ] || skip "no package: cargo xtask deb"
 package=$(realpath "$package")
-cache=${XDG_CACHE_HOME:-$HOME/.cache}/scrubjay-deb
-packages=systemd,systemd-sysv,udev,dbus,kmod,man-db,smartmontools,jq,exim4-daemon-light
-base=$cache/$(echo "$packages" | cksum | cut -d' ' -f1).tar
-if [ ! -e "$base" ]; then
-  mkdir -p "$cache"
-  codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
-  mmdebstrap -q --format=tar --variant=minbase --include="$packages" \
-    "$codename" "$base.new" >"$cache/log" 2>&1 || { tail -5 "$cache/log" >&2; skip "cannot make a clean Debian (no network?)"; }
-  mv "$base.new" "$base" # in one step: a base that is there is whole
-fi
+base=$(clean_debian systemd,systemd-sysv,udev,dbus,kmod,man-db,smartmontools,jq,exim4-daemon-light)
 scrubjay=
 begin
 root=$work/root

@@ -11,7 +11,7 @@ PREFIX=$work/bin WATCH='' WEB='' SERIAL=''
 mkdir -p "$HOME/.zfunc" "$HOME/.local/share/bash-completion/completions" "$HOME/.config/fish/completions" "$PREFIX" "$work/fixtures"
 # The folders that root's scrubs and the watch keep: this namespace's own.
 private=(/var/lib/scrubjay /run/scrubjay /etc/scrubjay)
-[ "$scene" != debian ] || private=() # there the services have the same
+[ "$scene" != debian ] && [ "$scene" != downgrade ] || private=() # there the services have the same
 for folder in "${private[@]}"; do
   mkdir -p "$folder" && mount -t tmpfs -o mode=755 typed "$folder"
 done

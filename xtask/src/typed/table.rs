@@ -24,11 +24,13 @@ pub enum Scene {
     BlockDevice,
     /// A clean Debian with systemd, in the virtual machine of tests/lab/deb.sh.
     Debian,
+    /// A Debian whose package was upgraded and is to be the older one again, in the virtual machine of tests/lab/upgrade.sh.
+    Downgrade,
 }
 
 impl Scene {
     /// All scenes.
-    pub const ALL: [Scene; 10] = [
+    pub const ALL: [Scene; 11] = [
         Scene::Files,
         Scene::Disks,
         Scene::Bad,
@@ -39,6 +41,7 @@ impl Scene {
         Scene::Md,
         Scene::BlockDevice,
         Scene::Debian,
+        Scene::Downgrade,
     ];
 
     /// Its name, which is that of its file.
@@ -54,12 +57,13 @@ impl Scene {
             Scene::Md => "md",
             Scene::BlockDevice => "block-device",
             Scene::Debian => "debian",
+            Scene::Downgrade => "downgrade",
         }
     }
 
     /// Whether it needs a virtual machine, in which a script of the lab plays it.
     pub const fn is_in_guest(self) -> bool {
-        matches!(self, Scene::Md | Scene::BlockDevice | Scene::Debian)
+        matches!(self, Scene::Md | Scene::BlockDevice | Scene::Debian | Scene::Downgrade)
     }
 }
 
@@ -143,7 +147,7 @@ const GUEST_BENCH: &str = "VERIFY measured in a virtual machine, and a read cach
 
 const GUEST_WATCH: &str = "the watch in a virtual machine: drives that answer, arrays that fail";
 
-use Scene::{Bad, BlockDevice, Btrfs, Debian, Disks, Files, Md, Recorded, Volume, Watch};
+use Scene::{Bad, BlockDevice, Btrfs, Debian, Disks, Downgrade, Files, Md, Recorded, Volume, Watch};
 
 /// The table. Of several rows that fit, the first holds.
 pub const TABLE: &[Row] = &[
@@ -167,6 +171,7 @@ pub const TABLE: &[Row] = &[
     typed("docs/install.md", "sudo systemctl enable", Debian),
     typed("docs/install.md", "sudo scrubjay status", Debian).may_find(),
     typed("docs/install.md", "git pull", Debian),
+    typed("docs/install.md", "sudo systemctl stop scrubjay", Downgrade),
     step("docs/install.md", "cargo xtask dist", DIST),
     exempt("docs/install.md", "ssh-keygen", "takes a file that the owner of the key gives"),
     exempt("docs/install.md", "sudo dnf install", "takes another distribution"),

@@ -22,6 +22,7 @@ pub mod standing;
 mod stored;
 mod temperatures;
 mod thin;
+mod upgrade;
 mod values;
 
 pub use counters::CounterPoint;
@@ -31,6 +32,7 @@ pub use event::{HistoryEvent, HistoryEventKind};
 pub use mark::{HistoryMark, MarkPlaces};
 pub use passes::{FindingRecord, PassRecord};
 pub use temperatures::TemperaturePoint;
+pub use upgrade::HistoryUpgrade;
 
 /// The default path of the daemon's history.
 pub const HISTORY_PATH: &str = "/var/lib/scrubjay/history.db";

@@ -39,6 +39,13 @@ pub fn readable(path: &Path) -> Result<Connection, HistoryError> {
     Ok(connection)
 }
 
+/// Opens a file whose tables are of an older version, as it is, and says of which one.
+pub fn older(path: &Path) -> Option<(Connection, i64)> {
+    let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE).ok()?;
+    let found = check_version(path, &connection).ok()?;
+    (0 < found && found < KNOWN_VERSION).then_some((connection, found))
+}
+
 /// Opens a data base without a file.
 pub fn in_memory() -> rusqlite::Result<Connection> {
     let mut connection = Connection::open_in_memory()?;

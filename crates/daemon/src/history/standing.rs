@@ -4,6 +4,7 @@ use super::database::HistoryDatabase;
 use super::error::HistoryError;
 use super::mark::{HistoryMark, MarkPlaces};
 use super::opening;
+use super::upgrade::{self, HistoryUpgrade};
 use scrubjay_core::units::UnixSeconds;
 use scrubjay_watch::loss::{HistoryLoss, LossKind};
 use scrubjay_watch::rows::WatchRow;
@@ -24,6 +25,8 @@ pub struct OpenedHistory {
     pub rows: Vec<WatchRow>,
     /// What was lost before, if anything was.
     pub loss: Option<HistoryLoss>,
+    /// Whether its tables were of an older version.
+    pub upgrade: Option<HistoryUpgrade>,
 }
 
 fn loss(kind: LossKind, aside: Option<&Path>) -> HistoryLoss {
@@ -31,12 +34,14 @@ fn loss(kind: LossKind, aside: Option<&Path>) -> HistoryLoss {
     HistoryLoss { at: UnixSeconds(0), kind, aside, is_rebuilt: false }
 }
 
-/// Opens the history for writing. A damaged file is set aside, and another is made: nobody would be alerted without.
+/// Opens the history for writing. A damaged file is set aside, and another is made: nobody would be alerted without. Of one whose tables
+/// are of an older version, a copy is kept.
 ///
 /// # Errors
 /// It is of another program or of a newer version, it cannot be made or read, or a damaged one cannot be set aside.
 pub fn open(path: &Path, marks: &MarkPlaces) -> Result<OpenedHistory, HistoryError> {
     let was_there = fs::metadata(path).is_ok_and(|metadata| metadata.len() > 0);
+    let upgrade = upgrade::keep_copy(path);
     let opened = HistoryDatabase::open(path).and_then(|history| {
         let (rows, mark) = (history.rows()?, history.mark()?);
         Ok((history, rows, mark))
@@ -53,13 +58,14 @@ pub fn open(path: &Path, marks: &MarkPlaces) -> Result<OpenedHistory, HistoryErr
                 () if was_there && is_another => Some(loss(LossKind::Exchanged, None)),
                 () => None,
             };
-            Ok(OpenedHistory { history, rows, loss })
+            Ok(OpenedHistory { history, rows, loss, upgrade })
         }
         Err(HistoryError::Damaged { .. }) => {
             let aside = set_aside(path)?;
             let history = HistoryDatabase::open(path)?;
             let rows = history.rows()?;
-            Ok(OpenedHistory { history, rows, loss: Some(loss(LossKind::Damaged, Some(&aside))) })
+            let loss = Some(loss(LossKind::Damaged, Some(&aside)));
+            Ok(OpenedHistory { history, rows, loss, upgrade: None })
         }
         Err(error) => Err(error),
     }

@@ -98,8 +98,11 @@ impl<'s> Daemon<'s> {
         // The one beside the socket is the real history's.
         let beside = (!is_observing).then(|| options.socket.with_file_name("history.mark"));
         let marks_of_history = MarkPlaces(iter::once(options.folder.join("history.mark")).chain(beside).collect());
-        let OpenedHistory { history, rows, loss } =
+        let OpenedHistory { history, rows, loss, upgrade } =
             standing::open(&options.folder.join("history.db"), &marks_of_history)?;
+        if let Some(upgrade) = upgrade {
+            say(&upgrade.described());
+        }
         let mut settings = config.settings(&host_name(), secret());
         settings.channels = if is_observing { vec![observation::channel(clock.now())] } else { channels.for_watch() };
         settings.pace = clock.pace();
