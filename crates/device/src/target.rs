@@ -4,6 +4,7 @@ use crate::clock;
 use crate::plausible::{is_plausible_wwid, plausible_serial, plausible_wwn};
 use crate::sysfs::{self, DiskNode};
 use crate::udev::UdevNotes;
+use rustix::fs::StatxFlags;
 use scrubjay_core::units::{Bytes, SECTOR_BYTES};
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -182,7 +183,7 @@ impl Target {
         let canonical = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         Ok(Target {
             path: path.to_owned(),
-            id: TargetIdentity::known_by(&canonical.display().to_string(), birth(metadata)),
+            id: TargetIdentity::known_by(&canonical.display().to_string(), birth(&canonical)),
             file,
             is_direct,
             is_block_device: false,
@@ -275,7 +276,7 @@ fn identity_below(root: &Path, disk: &DiskNode, boot: &str) -> TargetIdentity {
         Some(file) => {
             let part = [attribute("loop/offset"), attribute("loop/sizelimit")].into_iter().flatten();
             let part = part.collect::<Vec<_>>().join("+");
-            let born = fs::metadata(&file).ok().and_then(|metadata| birth(&metadata));
+            let born = birth(Path::new(&file));
             let instance = born.map(|born| format!("{born} at {part}")).or_else(|| appearance(&folder, boot));
             TargetIdentity::known_by(&format!("loop on {file}"), instance)
         }
@@ -334,9 +335,14 @@ fn device_id(disk: &DiskNode, major: u32, minor: u32) -> TargetIdentity {
 
 /// Distinguishes a file from any other that has or had its name: inode numbers are reused, times of birth are not. `None` where
 /// the file system keeps no time of birth.
-fn birth(metadata: &fs::Metadata) -> Option<String> {
-    let born = metadata.created().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
-    Some(format!("inode {} born {}", metadata.ino(), born.as_nanos()))
+///
+/// By `statx` itself: the standard library does not ask for it in programs linked to musl, whose states would then have other names.
+fn birth(path: &Path) -> Option<String> {
+    let wanted = StatxFlags::INO | StatxFlags::BTIME;
+    let found = rustix::fs::statx(rustix::fs::CWD, path, rustix::fs::AtFlags::empty(), wanted).ok()?;
+    let seconds = i128::from(found.stx_btime.tv_sec);
+    let nanos = seconds * 1_000_000_000 + i128::from(found.stx_btime.tv_nsec);
+    (found.stx_mask & wanted.bits() == wanted.bits()).then(|| format!("inode {} born {nanos}", found.stx_ino))
 }
 
 fn is_rotational(disk: Option<&DiskNode>) -> bool {
