@@ -5,7 +5,7 @@
 #
 # In each machine: a scrub of a virtio disk with a bad sector, its delays measured by BPF; a volume written to over NBD, damaged below it, and
 # repaired by a scrub; a watch whose alert comes to a real mail server and is confirmed; and the tests of the crates that ask for the architecture.
-# Exit: 0 all checks hold, 1 one does not, 77 cannot be run here. Needs root, mmdebstrap, an archive of Debian, qemu-system-arm, busybox-static, kmod, jq;
+# Exit: 0 all checks hold, 1 one does not, 77 cannot be run here. Needs root, mmdebstrap, an archive of Debian, qemu-system-arm, busybox-static, kmod, e2fsprogs, jq;
 # for the tests cargo-zigbuild (`cargo xtask dist` fetches it).
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -63,7 +63,11 @@ if [ "${1:-}" = --inside ]; then
   for test; do
     name=$(basename "$test")
     status=0
-    (cd "$(dirname "$(cat "$test.manifest")")" && "$test" --test-threads 2) >"$out/$name.log" 2>&1 || status=$?
+    crate=$(dirname "$(cat "$test.manifest")")
+    [ -d "/tmp/${crate##*/}" ] || cp -r "$crate" /tmp/ # tests make files beside their sources, and want O_DIRECT and leases of them
+    busybox mount --bind "/tmp/${crate##*/}" "$crate"
+    (cd "$crate" && "$test" --test-threads 2) >"$out/$name.log" 2>&1 || status=$?
+    busybox umount "$crate"
     echo "$status" >"$out/$name.status"
   done
   exit
@@ -71,7 +75,7 @@ fi
 
 # ---- here
 
-needs root mmdebstrap qemu-system-aarch64 busybox modprobe jq
+needs root mmdebstrap qemu-system-aarch64 busybox modprobe mkfs.ext4 jq
 repository=$(realpath "$here/../..")
 scrubjay=
 begin
@@ -89,7 +93,7 @@ if [ ! -e "$base" ]; then
   mkdir -p "$(dirname "$base")"
   rm -rf "$base.new"
   mmdebstrap --quiet --format=dir --variant=extract --architectures=arm64 \
-    --include=linux-image-arm64,linux-image-arm64-16k,bash,busybox-static,coreutils,diffutils,grep,libc-bin,libnbd-bin trixie "$base.new" "${MIRROR:-http://deb.debian.org/debian}" \
+    --include=linux-image-arm64,linux-image-arm64-16k,bash,dash,busybox-static,coreutils,diffutils,grep,libc-bin,libnbd-bin trixie "$base.new" "${MIRROR:-http://deb.debian.org/debian}" \
     >"$work/mmdebstrap" 2>&1 || skip "the archive does not give a Debian for arm64: $(tail -1 "$work/mmdebstrap")"
   for folder in bin sbin lib; do [ -e "$base.new/$folder" ] || ln -s "usr/$folder" "$base.new/$folder"; done
   find "$base.new/usr/lib/modules/" -name '*.ko.xz' -exec xz -d {} +
@@ -128,7 +132,7 @@ machine() { # VERSION
   rm -rf initrd
   mkdir -p initrd/{bin,modules,proc,dev,lower,root,tmpfs}
   cp "$base/usr/bin/busybox" initrd/bin/busybox
-  modprobe -d "$base" -S "$version" -a --show-depends virtio_pci virtio_blk virtio_net 9pnet_virtio 9p overlay | awk '$1 == "insmod" && !seen[$2]++ {print $2}' >needed
+  modprobe -d "$base" -S "$version" -a --show-depends virtio_pci virtio_blk virtio_net 9pnet_virtio 9p overlay ext4 | awk '$1 == "insmod" && !seen[$2]++ {print $2}' >needed
   xargs cp -t initrd/modules <needed
   {
     printf '#!/bin/busybox sh\nset -x\n/bin/busybox mount -t proc proc /proc\n/bin/busybox mount -t devtmpfs dev /dev\n'
@@ -148,6 +152,7 @@ m -t tmpfs run run
 m -t tracefs trace sys/kernel/tracing
 m -t 9p -o \$p9,cache=loose,ro repository .$repository
 m -t 9p -o \$p9 out .$out
+m -t ext4 /dev/vdb tmp
 /bin/busybox ifconfig lo 127.0.0.1
 /bin/busybox ifconfig eth0 10.0.2.15
 /bin/busybox ln -s /proc/self/fd dev/fd
@@ -158,11 +163,14 @@ SH
   chmod +x initrd/init
   (cd initrd && find . | busybox cpio -o -H newc 2>/dev/null) >initrd.cpio
   truncate -s 64M disk.img
+  rm -f tmp.img
+  truncate -s 1G tmp.img
+  mkfs.ext4 -q tmp.img
   timeout -k 5 "${LIMIT:-2400}" qemu-system-aarch64 -nodefaults -no-user-config -display none -machine virt -cpu max,pauth-impdef=on -accel tcg,thread=multi \
     -smp 2 -m 2048 -no-reboot -kernel "$base/boot/vmlinuz-$version" -initrd initrd.cpio -serial "file:$out/serial" \
     -append "console=ttyAMA0 quiet panic=-1 mitigations=off audit=0 loglevel=4" \
     -blockdev "node-name=d,driver=blkdebug,image.driver=file,image.filename=$work/disk.img,inject-error.0.event=none,inject-error.0.iotype=read,inject-error.0.errno=5,inject-error.0.once=off,inject-error.0.sector=4000" \
-    -device virtio-blk-pci,drive=d,serial=lab-arm -netdev user,id=n -device virtio-net-pci,netdev=n,romfile= \
+    -device virtio-blk-pci,drive=d,serial=lab-arm -drive "id=t,if=none,format=raw,cache=unsafe,file=$work/tmp.img" -device virtio-blk-pci,drive=t -netdev user,id=n -device virtio-net-pci,netdev=n,romfile= \
     -virtfs "local,path=$base,mount_tag=root,security_model=none,readonly=on,multidevs=remap" \
     -virtfs "local,path=$repository,mount_tag=repository,security_model=none,readonly=on,multidevs=remap" \
     -virtfs "local,path=$out,mount_tag=out,security_model=none" </dev/null 2>"$out/qemu" || true
