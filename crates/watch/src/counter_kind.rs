@@ -1,5 +1,7 @@
 //! The kinds of SMART counters that mean something.
 
+use crate::worded;
+
 /// The counters. The first five kinds predict failures (Backblaze, "What SMART Stats Tell Us About Hard Drives", 2016:
 /// 5, 187, 197, 198; NVMe and SCSI have one each with the same meaning); the last two concern cables and patience.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -19,6 +21,16 @@ pub enum CounterKind {
     /// ATA 199: transfers that the cable spoilt. Never reset.
     CableErrors,
 }
+
+worded!(CounterKind {
+    Reallocated = "reallocated",
+    Reported = "reported",
+    Pending = "pending",
+    Uncorrectable = "uncorrectable",
+    MediaErrors = "media-errors",
+    TimedOut = "timed-out",
+    CableErrors = "cable-errors",
+});
 
 impl CounterKind {
     /// The name for people.

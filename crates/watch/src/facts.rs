@@ -2,6 +2,7 @@
 
 use crate::attributes::{self, AttributeMeaning};
 use crate::pool::{MemberGroup, PoolLack, ZpoolFacts};
+use crate::worded;
 use scrubjay_core::layout::Layout;
 use scrubjay_core::units::{SectorRange, UnixSeconds};
 use std::fmt;
@@ -54,13 +55,16 @@ pub enum SessionSubject {
 }
 
 /// Whether a disk has moving parts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MediaKind {
     /// A hard disk.
     Spinning,
     /// A solid-state disk.
+    #[default]
     Flash,
 }
+
+worded!(MediaKind { Spinning = "spinning", Flash = "flash", });
 
 /// A disk that is present.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,15 +111,18 @@ impl DiskFacts {
 }
 
 /// What an array is doing on its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ArrayActivity {
     /// Nothing.
+    #[default]
     Idle,
     /// Its own check is running.
     Checking,
     /// It fills a new member, or resyncs after a crash.
     Rebuilding,
 }
+
+worded!(ArrayActivity { Idle = "idle", Checking = "checking", Rebuilding = "rebuilding", });
 
 /// A member's place in an array.
 #[derive(Clone, Debug, PartialEq, Eq)]

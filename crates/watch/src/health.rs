@@ -2,11 +2,12 @@
 
 use crate::counters::{CounterHistory, CounterKind};
 use crate::facts::{MediaKind, ScsiSense};
+use crate::worded;
 use scrubjay_core::units::UnixSeconds;
 use std::collections::BTreeMap;
 
 /// The nine words, the gravest last. Only the first is green.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HealthState {
     /// The drive answers, and nothing speaks against it.
     Ok,
@@ -15,6 +16,7 @@ pub enum HealthState {
     /// It is a disk of a virtual machine: only the host knows what it is made of.
     Virtual,
     /// Nothing is known of it.
+    #[default]
     Unknown,
     /// Something is not as it should be, and may stay so for years.
     Watch,
@@ -28,35 +30,17 @@ pub enum HealthState {
     Replace,
 }
 
-impl HealthState {
-    /// All nine.
-    pub const ALL: [HealthState; 9] = [
-        HealthState::Ok,
-        HealthState::Asleep,
-        HealthState::Virtual,
-        HealthState::Unknown,
-        HealthState::Watch,
-        HealthState::Worn,
-        HealthState::Hot,
-        HealthState::Missing,
-        HealthState::Replace,
-    ];
-
-    /// The word.
-    pub fn word(self) -> &'static str {
-        match self {
-            HealthState::Ok => "ok",
-            HealthState::Asleep => "asleep",
-            HealthState::Virtual => "virtual",
-            HealthState::Unknown => "unknown",
-            HealthState::Watch => "watch",
-            HealthState::Worn => "worn",
-            HealthState::Hot => "hot",
-            HealthState::Missing => "missing",
-            HealthState::Replace => "replace",
-        }
-    }
-}
+worded!(HealthState {
+    Ok = "ok",
+    Asleep = "asleep",
+    Virtual = "virtual",
+    Unknown = "unknown",
+    Watch = "watch",
+    Worn = "worn",
+    Hot = "hot",
+    Missing = "missing",
+    Replace = "replace",
+});
 
 /// How often disks with a sign fail, as far as was counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 
 use crate::calendar::{DAY, HOUR, MINUTE, after, elapsed};
 use crate::facts::DiskKey;
+use crate::worded;
 use scrubjay_core::units::UnixSeconds;
 
 /// The subject of an incident.
@@ -48,26 +49,21 @@ pub enum IncidentKind {
     History,
 }
 
-impl IncidentKind {
-    /// The kind in one word.
-    pub fn word(self) -> &'static str {
-        match self {
-            IncidentKind::Health => "health",
-            IncidentKind::Missing => "missing",
-            IncidentKind::Unknown => "unknown",
-            IncidentKind::Unread => "unread",
-            IncidentKind::Stuck => "stuck",
-            IncidentKind::Degraded => "degraded",
-            IncidentKind::Stripes => "stripes",
-            IncidentKind::Lost => "lost",
-            IncidentKind::Disagreement => "disagreement",
-            IncidentKind::Unproven => "unproven",
-            IncidentKind::Undelivered => "undelivered",
-            IncidentKind::Recipients => "recipients",
-            IncidentKind::History => "history",
-        }
-    }
-}
+worded!(IncidentKind {
+    Health = "health",
+    Missing = "missing",
+    Unknown = "unknown",
+    Unread = "unread",
+    Stuck = "stuck",
+    Degraded = "degraded",
+    Stripes = "stripes",
+    Lost = "lost",
+    Disagreement = "disagreement",
+    Unproven = "unproven",
+    Undelivered = "undelivered",
+    Recipients = "recipients",
+    History = "history",
+});
 
 /// The key of an incident.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -89,16 +85,7 @@ pub enum Urgency {
     Loss,
 }
 
-impl Urgency {
-    /// The urgency in one word.
-    pub fn word(self) -> &'static str {
-        match self {
-            Urgency::Notice => "notice",
-            Urgency::Replace => "replace",
-            Urgency::Loss => "loss",
-        }
-    }
-}
+worded!(Urgency { Notice = "notice", Replace = "replace", Loss = "loss", });
 
 /// The present condition of the subject of an incident.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -180,7 +180,7 @@ impl Watch {
     pub(crate) fn report_letter(&self, channel: &str, code: &str, now: UnixSeconds) -> LetterText {
         let status = self.status(now);
         let mut lines = vec![status.sentence.clone()];
-        lines.extend(status.lights.iter().map(|light| format!("{:<16} {}", light.name, light.words)));
+        lines.extend(status.lights.iter().map(|light| format!("{:<16} {}", light.name.word(), light.words)));
         let open = self.incidents.values().filter(|incident| incident.last_message.is_some());
         let open: Vec<&IncidentRow> = open.collect();
         const SHOWN: usize = 8;

@@ -70,6 +70,7 @@ mod subject;
 mod telling;
 mod turn;
 mod volume_condition;
+pub mod worded;
 mod words;
 
 pub use letter::{LINES_MAX, SUBJECT_MAX};

@@ -1,5 +1,6 @@
 //! Losses of the watch's own history: its file was deleted, damaged, exchanged, or replaced by an older one.
 
+use crate::worded;
 use scrubjay_core::units::UnixSeconds;
 
 /// How the history's file was lost.
@@ -15,20 +16,7 @@ pub enum LossKind {
     Exchanged,
 }
 
-impl LossKind {
-    /// In one word.
-    pub fn word(self) -> &'static str {
-        match self {
-            LossKind::Deleted => "deleted",
-            LossKind::Damaged => "damaged",
-            LossKind::Older => "older",
-            LossKind::Exchanged => "exchanged",
-        }
-    }
-
-    /// All of them.
-    pub const ALL: [LossKind; 4] = [LossKind::Deleted, LossKind::Damaged, LossKind::Older, LossKind::Exchanged];
-}
+worded!(LossKind { Deleted = "deleted", Damaged = "damaged", Older = "older", Exchanged = "exchanged", });
 
 /// A loss of the history.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -16,15 +16,17 @@ use crate::rows::MessageRow;
 use crate::state::{DiskState, Watch};
 use crate::subject::WatchedSubject;
 use crate::volume_condition::lost_words;
+use crate::worded;
 use crate::words::{counted, typed};
 use scrubjay_core::units::{Nanos, UnixSeconds};
 
 /// The colour of a light. What is not known is grey, never green.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LightColour {
     /// All is well, and known to be.
     Green,
     /// Not known.
+    #[default]
     Grey,
     /// Something is to be attended to.
     Yellow,
@@ -34,11 +36,66 @@ pub enum LightColour {
     None,
 }
 
+worded!(LightColour { Green = "green", Grey = "grey", Yellow = "yellow", Red = "red", None = "none", });
+
+/// What a light is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LightName {
+    /// How the disks are.
+    Disks,
+    /// What the arrays may lose.
+    Redundancy,
+    /// Whether all was read in time.
+    Read,
+    /// Whether alerts arrive.
+    Alerts,
+}
+
+worded!(LightName { Disks = "Disks", Redundancy = "Redundancy", Read = "All sectors read", Alerts = "Alerts", });
+
+/// Something to do now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToDo {
+    /// The incident that asks for it; `None`: it is about alerts.
+    pub incident: Option<IncidentKey>,
+    /// What it is, in one line, without the command.
+    pub words: String,
+    /// What to type, if one command is the next step.
+    pub command: Option<String>,
+}
+
+/// What to do now: the first of all, and how many there are besides.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ToDoList {
+    /// The first three, at most.
+    pub first: Vec<ToDo>,
+    /// How many more there are.
+    pub more: usize,
+}
+
+impl ToDo {
+    /// In one line, with what to type.
+    pub fn line(&self) -> String {
+        match &self.command {
+            Some(command) => format!("{}: {command}", self.words),
+            None => self.words.clone(),
+        }
+    }
+}
+
+impl ToDoList {
+    /// One line each, and one that says how many more there are.
+    pub fn lines(&self) -> Vec<String> {
+        let more = (self.more > 0).then(|| format!("and {} more", self.more));
+        self.first.iter().map(ToDo::line).chain(more).collect()
+    }
+}
+
 /// One of the four lights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatusLight {
-    /// `Disks`, `Redundancy`, `All sectors read`, `Alerts`.
-    pub name: &'static str,
+    /// What it is about.
+    pub name: LightName,
     /// Its colour.
     pub colour: LightColour,
     /// What it shows, in words.
@@ -105,8 +162,8 @@ pub struct WatchStatus {
     pub sentence: String,
     /// One light each for disks, redundancy, sectors and alerts.
     pub lights: [StatusLight; 4],
-    /// What to do now: three things at most, and how many more there are.
-    pub to_do: Vec<String>,
+    /// What to do now.
+    pub to_do: ToDoList,
     /// Each disk, by identity.
     pub disks: Vec<DiskStanding>,
     /// Each array, by UUID.
@@ -174,7 +231,7 @@ impl Watch {
             matches!(light.colour, LightColour::Yellow | LightColour::Red) && !self.is_accepted(light.name)
         };
         let unreported =
-            lights[..3].iter().find(is_unreported).map(|light| format!("{}: {}.", light.name, light.words));
+            lights[..3].iter().find(is_unreported).map(|light| format!("{}: {}.", light.name.word(), light.words));
         let sentence = match worst {
             _ if self.clock.is_doubted() => {
                 let date = show_date(&*self.calendar, now);
@@ -226,51 +283,56 @@ impl Watch {
     }
 
     /// Is an accepted incident among those that this light shows?
-    fn is_accepted(&self, light: &str) -> bool {
+    fn is_accepted(&self, light: LightName) -> bool {
         self.incidents.keys().any(|IncidentKey { subject, kind }| match (light, subject) {
-            ("Disks", IncidentSubject::Disk(_)) => {
+            (LightName::Disks, IncidentSubject::Disk(_)) => {
                 matches!(kind, IncidentKind::Health | IncidentKind::Missing | IncidentKind::Unknown)
             }
-            ("Redundancy", IncidentSubject::Array(_)) => {
+            (LightName::Redundancy, IncidentSubject::Array(_)) => {
                 matches!(
                     kind,
                     IncidentKind::Degraded | IncidentKind::Stripes | IncidentKind::Missing | IncidentKind::Lost
                 )
             }
-            ("All sectors read", _) => *kind == IncidentKind::Unread,
+            (LightName::Read, _) => *kind == IncidentKind::Unread,
             _ => false,
         })
     }
 
     /// What to do now: what cannot wait first, then alerts that would not arrive, then the rest.
-    fn to_do(&self, open: &[&IncidentRow], alerts: LightColour) -> Vec<String> {
-        let entry = |incident: &&&IncidentRow| match (&incident.key.subject, incident.key.kind) {
-            (IncidentSubject::Disk(key), IncidentKind::Unknown) => {
-                format!("{}: sudo scrubjay explain {}", incident.condition.headline, typed(&key.0))
-            }
-            _ => incident.condition.headline.clone(),
+    fn to_do(&self, open: &[&IncidentRow], alerts: LightColour) -> ToDoList {
+        let entry = |incident: &&&IncidentRow| ToDo {
+            incident: Some(incident.key.clone()),
+            words: incident.condition.headline.clone(),
+            command: match (&incident.key.subject, incident.key.kind) {
+                (IncidentSubject::Disk(key), IncidentKind::Unknown) => {
+                    Some(format!("sudo scrubjay explain {}", typed(&key.0)))
+                }
+                _ => None,
+            },
         };
         let (notices, urgent): (Vec<&&IncidentRow>, Vec<&&IncidentRow>) =
             open.iter().partition(|incident| incident.condition.urgency == Urgency::Notice);
         let is_failing = self.channels.values().any(|channel| channel.failing_since.is_some());
         let alerts = match alerts {
             LightColour::Green => None,
-            _ if self.channels.is_empty() => Some("set up a channel for alerts: sudo scrubjay setup"),
-            _ if is_failing => Some("see why alerts are not accepted: sudo scrubjay alert list"),
-            _ => Some("prove that alerts arrive: sudo scrubjay alert test"),
+            _ if self.channels.is_empty() => Some(("set up a channel for alerts", "sudo scrubjay setup")),
+            _ if is_failing => Some(("see why alerts are not accepted", "sudo scrubjay alert list")),
+            _ => Some(("prove that alerts arrive", "sudo scrubjay alert test")),
         };
+        let alerts = alerts.map(|(words, command)| ToDo {
+            incident: None,
+            words: words.to_owned(),
+            command: Some(command.to_owned()),
+        });
         let is_not_of_alerts = |incident: &&&&IncidentRow| {
             !matches!(incident.key.kind, IncidentKind::Unproven | IncidentKind::Undelivered)
         };
-        let mut to_do: Vec<String> = urgent.iter().map(entry).collect();
-        to_do.extend(alerts.map(str::to_owned));
-        to_do.extend(notices.iter().filter(is_not_of_alerts).map(entry));
-        let more = to_do.len().saturating_sub(TO_DO_MAX);
-        if more > 0 {
-            to_do.truncate(TO_DO_MAX);
-            to_do.push(format!("and {more} more"));
-        }
-        to_do
+        let notices = notices.iter().filter(is_not_of_alerts).map(entry);
+        let mut first: Vec<ToDo> = urgent.iter().map(entry).chain(alerts).chain(notices).collect();
+        let more = first.len().saturating_sub(TO_DO_MAX);
+        first.truncate(TO_DO_MAX);
+        ToDoList { first, more }
     }
 
     fn disk_standing(&self, disk: &DiskState, foreseen: &AllForeseen, now: UnixSeconds) -> DiskStanding {
@@ -318,11 +380,11 @@ impl Watch {
             Some(HealthState::Hot | HealthState::Missing | HealthState::Replace) => LightColour::Red,
         };
         let words = if words.is_empty() { "no disk is seen".to_owned() } else { words.join(", ") };
-        StatusLight { name: "Disks", colour, words }
+        StatusLight { name: LightName::Disks, colour, words }
     }
 
     fn redundancy_light(&self) -> StatusLight {
-        let light = |colour, words| StatusLight { name: "Redundancy", colour, words };
+        let light = |colour, words| StatusLight { name: LightName::Redundancy, colour, words };
         // The worst array of all: absent, then degraded, then the least redundancy, then rebuilding.
         let worst = self.arrays.values().min_by_key(|array| {
             let facts = &array.facts;
@@ -375,7 +437,7 @@ impl Watch {
     }
 
     fn read_light(&self, disks: &[DiskStanding], arrays: &[ArrayStanding], now: UnixSeconds) -> StatusLight {
-        let light = |colour, words| StatusLight { name: "All sectors read", colour, words };
+        let light = |colour, words| StatusLight { name: LightName::Read, colour, words };
         let disks: Vec<_> = disks.iter().filter(|disk| disk.name.is_some()).map(|disk| &disk.reading).collect();
         let arrays = arrays.iter().filter(|array| array.is_there);
         let arrays: Vec<_> = arrays.filter_map(|array| array.reading.as_ref()).collect();
@@ -406,7 +468,7 @@ impl Watch {
     }
 
     fn alerts_light(&self, now: UnixSeconds) -> StatusLight {
-        let light = |colour, words| StatusLight { name: "Alerts", colour, words };
+        let light = |colour, words| StatusLight { name: LightName::Alerts, colour, words };
         if self.channels.is_empty() {
             return light(LightColour::Red, "no alert can reach you".to_owned());
         }

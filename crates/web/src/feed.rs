@@ -315,6 +315,7 @@ mod tests {
     use super::*;
     use scrubjay_jobs::control::LightEntry;
     use scrubjay_jobs::control::past::{DiskPast, DriveReported};
+    use scrubjay_watch::status::{LightColour, LightName};
 
     #[test]
     fn control_characters_in_the_status_are_escaped_before_it_is_shown() {
@@ -339,8 +340,8 @@ mod tests {
 
     #[test]
     fn a_recording_is_never_fresh() {
-        let light = |colour: &str| LightEntry { name: "Disks".into(), colour: colour.into(), words: "all".into() };
-        let status = WatchDocument { lights: vec![light("green")], ..WatchDocument::default() };
+        let green = LightEntry { name: LightName::Disks, colour: LightColour::Green, words: "all".into() };
+        let status = WatchDocument { lights: vec![green], ..WatchDocument::default() };
         let feed = PictureFeed::of_recording(status, PastDocument::default());
         feed.look();
         let picture = feed.latest();

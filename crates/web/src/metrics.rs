@@ -6,14 +6,15 @@
 
 use crate::feed::SeenPicture;
 use scrubjay_jobs::control::past::DiskPast;
-use scrubjay_jobs::control::{ArrayEntry, ChannelEntry, DiskEntry, WatchDocument};
+use scrubjay_jobs::control::{ArrayEntry, ChannelEntry, DiskEntry, ReadingActivity, WatchDocument};
+use scrubjay_watch::health::HealthState;
+use scrubjay_watch::incident::Urgency;
 use std::fmt::Write as _;
 
 /// The content type of the answer.
 pub const KIND: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// The words for the state of a disk.
-const STATES: [&str; 9] = ["ok", "watch", "worn", "hot", "replace", "asleep", "virtual", "unknown", "missing"];
 
 /// A text that is being written, one family after the other.
 #[derive(Default)]
@@ -130,10 +131,10 @@ fn disks(text: &mut MetricsText, status: &WatchDocument, is_fresh: bool) {
     });
     text.family("disk_state", "gauge", "How a disk is: 1 for the word that is so. What is old is unknown.", |sample| {
         for disk in &status.disks {
-            let is_well = matches!(disk.health.as_str(), "ok" | "asleep");
-            let health = if is_fresh || !is_well { disk.health.as_str() } else { "unknown" };
-            for state in STATES {
-                sample(&[("disk", &disk.key), ("state", state)], f64::from(u8::from(health == state)));
+            let is_well = matches!(disk.health, HealthState::Ok | HealthState::Asleep);
+            let health = if is_fresh || !is_well { disk.health } else { HealthState::Unknown };
+            for state in HealthState::ALL {
+                sample(&[("disk", &disk.key), ("state", state.word())], f64::from(u8::from(health == state)));
             }
         }
     });
@@ -167,7 +168,7 @@ fn reading(text: &mut MetricsText, disks: &[DiskEntry]) {
         (
             "scrub_reading",
             "Whether a scrub of the disk is under way: it reads, or waits until the disk is idle.",
-            |disk| Some(f64::from(u8::from(matches!(disk.reading.activity.as_str(), "reading" | "waiting")))),
+            |disk| Some(f64::from(u8::from(disk.reading.activity != ReadingActivity::Held))),
         ),
         (
             "latency_budget_seconds",
@@ -282,15 +283,15 @@ fn alerts(text: &mut MetricsText, status: &WatchDocument, is_fresh: bool) {
     text.family("alert_messages_waiting", "gauge", "Messages that no way has accepted yet.", |sample| {
         sample(&[], waiting)
     });
-    let open = |urgency: &str| {
+    let open = |urgency: Urgency| {
         let is_open =
             |incident: &&scrubjay_jobs::control::IncidentEntry| !incident.is_accepted && incident.urgency == urgency;
         status.incidents.iter().filter(is_open).count() as f64
     };
     text.family("incidents", "gauge", "Open problems that were not accepted.", |sample| {
-        for urgency in ["notice", "replace", "loss"] {
+        for urgency in Urgency::ALL {
             if is_fresh || open(urgency) > 0.0 {
-                sample(&[("urgency", urgency)], open(urgency));
+                sample(&[("urgency", urgency.word())], open(urgency));
             }
         }
     });
@@ -360,10 +361,10 @@ mod tests {
     use std::sync::Arc;
     use std::time::Instant;
 
-    fn picture(health: &str, trouble: Option<String>) -> SeenPicture {
+    fn picture(health: HealthState, trouble: Option<String>) -> SeenPicture {
         let disk = DiskEntry {
             key: "a\"b\\c".into(),
-            health: health.into(),
+            health,
             reading: ReadingEntry { due: 7, ..ReadingEntry::default() },
             ..DiskEntry::default()
         };
@@ -378,7 +379,7 @@ mod tests {
 
     #[test]
     fn unknown_values_are_absent_and_labels_are_escaped() {
-        let text = of(&picture("ok", None));
+        let text = of(&picture(HealthState::Ok, None));
         assert!(text.contains("scrubjay_disk_state{disk=\"a\\\"b\\\\c\",state=\"ok\"} 1\n"), "{text}");
         assert!(!text.contains("scrub_unreadable_sectors"), "not all of it was read: {text}");
         assert!(text.contains("scrubjay_watch_up 1\n"));
@@ -392,7 +393,7 @@ mod tests {
             let drive = scrubjay_jobs::control::past::DriveReported { used_percent, ..Default::default() };
             let disks = vec![DiskPast { key: "a".into(), drive, ..DiskPast::default() }];
             let past = scrubjay_jobs::control::past::PastDocument { disks, ..Default::default() };
-            of(&SeenPicture { past: Some(Arc::new(past)), ..picture("ok", None) })
+            of(&SeenPicture { past: Some(Arc::new(past)), ..picture(HealthState::Ok, None) })
         };
         assert!(of_drive(Some(0)).contains("scrubjay_nvme_percentage_used_ratio{disk=\"a\"} 0\n"));
         assert!(of_drive(Some(7)).contains("scrubjay_nvme_percentage_used_ratio{disk=\"a\"} 0.07\n"));
@@ -476,10 +477,14 @@ mod tests {
 
     #[test]
     fn an_old_picture_shows_good_disks_as_unknown_and_bad_ones_as_bad() {
-        let state = |health: &str, word: &str| {
+        let state = |health: HealthState, word: &str| {
             let text = of(&picture(health, Some("gone".into())));
             text.contains(&format!("state=\"{word}\"}} 1\n"))
         };
-        assert!(state("ok", "unknown") && state("asleep", "unknown") && state("replace", "replace"));
+        assert!(
+            state(HealthState::Ok, "unknown")
+                && state(HealthState::Asleep, "unknown")
+                && state(HealthState::Replace, "replace")
+        );
     }
 }

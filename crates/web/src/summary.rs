@@ -2,7 +2,10 @@
 
 use crate::feed::SeenPicture;
 use scrubjay_jobs::control::wording::date;
-use scrubjay_jobs::control::{DiskEntry, ReadingEntry, WatchDocument};
+use scrubjay_jobs::control::{DiskEntry, ReadingActivity, ReadingEntry, WatchDocument};
+use scrubjay_watch::health::HealthState;
+use scrubjay_watch::incident::Urgency;
+use scrubjay_watch::status::LightColour;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -24,7 +27,7 @@ pub struct PageSummary {
     /// Open incidents that nobody has accepted.
     problems: ProblemCounts,
     /// The colours of the lights by name; green is `grey` if it is not fresh.
-    lights: BTreeMap<String, String>,
+    lights: BTreeMap<&'static str, &'static str>,
     disks: StateCounts,
     arrays: ArrayCounts,
     scrub: ScrubSummary,
@@ -120,38 +123,40 @@ impl PageSummary {
 }
 
 fn problems(status: &WatchDocument) -> ProblemCounts {
-    let is_open = |urgency: &str| {
+    let is_open = |urgency: Urgency| {
         status.incidents.iter().filter(|incident| !incident.is_accepted && incident.urgency == urgency).count()
     };
-    ProblemCounts { notice: is_open("notice"), replace: is_open("replace"), loss: is_open("loss") }
+    ProblemCounts { notice: is_open(Urgency::Notice), replace: is_open(Urgency::Replace), loss: is_open(Urgency::Loss) }
 }
 
 /// The verdict. Arrays and alerts count, too: disks that are well do not make all well.
 fn verdict(status: &WatchDocument) -> String {
     let open = problems(status);
-    let is_bad = open.replace + open.loss > 0 || status.lights.iter().any(|light| light.colour == "red");
-    match status.verdict.as_str() {
-        "ok" | "asleep" | "none" if is_bad => "problem".to_owned(),
-        word => word.to_owned(),
+    let is_bad = open.replace + open.loss > 0 || status.lights.iter().any(|light| light.colour == LightColour::Red);
+    match status.verdict {
+        None | Some(HealthState::Ok | HealthState::Asleep) if is_bad => "problem",
+        None => "none",
+        Some(health) => health.word(),
     }
+    .to_owned()
 }
 
-fn lights(status: &WatchDocument, is_fresh: bool) -> BTreeMap<String, String> {
-    let colour = |colour: &str| if is_fresh || colour != "green" { colour } else { "grey" }.to_owned();
-    status.lights.iter().map(|light| (light.name.clone(), colour(&light.colour))).collect()
+fn lights(status: &WatchDocument, is_fresh: bool) -> BTreeMap<&'static str, &'static str> {
+    let colour = |colour| if is_fresh || colour != LightColour::Green { colour } else { LightColour::Grey };
+    status.lights.iter().map(|light| (light.name.word(), colour(light.colour).word())).collect()
 }
 
 /// The counts of disks by state; in an old picture good states are unknown.
 fn disks(disks: &[DiskEntry], is_fresh: bool) -> StateCounts {
-    let count = |word: &str| disks.iter().filter(|disk| disk.health == word).count();
-    let (ok, asleep, unknown) = (count("ok"), count("asleep"), count("unknown"));
+    let count = |health| disks.iter().filter(|disk| disk.health == health).count();
+    let (ok, asleep, unknown) = (count(HealthState::Ok), count(HealthState::Asleep), count(HealthState::Unknown));
     let counts = StateCounts {
-        watch: count("watch"),
-        worn: count("worn"),
-        hot: count("hot"),
-        of_host: count("virtual"),
-        replace: count("replace"),
-        missing: count("missing"),
+        watch: count(HealthState::Watch),
+        worn: count(HealthState::Worn),
+        hot: count(HealthState::Hot),
+        of_host: count(HealthState::Virtual),
+        replace: count(HealthState::Replace),
+        missing: count(HealthState::Missing),
         ..StateCounts::default()
     };
     match is_fresh {
@@ -178,9 +183,9 @@ fn scrub(status: &WatchDocument, is_fresh: bool) -> ScrubSummary {
     let disks = status.disks.iter().filter(|disk| disk.name.is_some()).map(|disk| &disk.reading);
     let arrays = status.arrays.iter().filter(|array| array.is_there).filter_map(|array| array.check.as_ref());
     let all: Vec<&ReadingEntry> = disks.chain(arrays).collect();
-    let is_running = |reading: &&&ReadingEntry| is_fresh && matches!(reading.activity.as_str(), "reading" | "waiting");
+    let is_running = |reading: &&&ReadingEntry| is_fresh && reading.activity != ReadingActivity::Held;
     let running: Vec<&&ReadingEntry> = all.iter().filter(is_running).collect();
-    let waits = running.iter().find(|reading| reading.activity == "waiting");
+    let waits = running.iter().find(|reading| reading.activity == ReadingActivity::Waiting);
     ScrubSummary {
         // `None` is less than `Some`: a subject that was never read is the oldest.
         oldest_read: all.iter().map(|reading| reading.oldest_read).min().flatten(),
@@ -211,19 +216,25 @@ fn alerts(status: &WatchDocument) -> AlertSummary {
 mod tests {
     use super::*;
     use scrubjay_jobs::control::LightEntry;
+    use scrubjay_watch::status::LightName;
     use std::sync::Arc;
     use std::time::Instant;
 
     fn picture(trouble: Option<&str>) -> SeenPicture {
-        let disk = |health: &str, oldest_read| DiskEntry {
+        let disk = |health, oldest_read| DiskEntry {
             name: Some("sda".into()),
-            health: health.into(),
-            reading: ReadingEntry { oldest_read, due: 9, activity: "held".into(), ..ReadingEntry::default() },
+            health,
+            reading: ReadingEntry { oldest_read, due: 9, activity: ReadingActivity::Held, ..ReadingEntry::default() },
             ..DiskEntry::default()
         };
-        let disks = vec![disk("ok", Some(5)), disk("ok", Some(3)), disk("watch", Some(4))];
-        let status =
-            WatchDocument { verdict: "watch".into(), sentence: "1 problem: x".into(), disks, ..Default::default() };
+        let disks =
+            vec![disk(HealthState::Ok, Some(5)), disk(HealthState::Ok, Some(3)), disk(HealthState::Watch, Some(4))];
+        let status = WatchDocument {
+            verdict: Some(HealthState::Watch),
+            sentence: "1 problem: x".into(),
+            disks,
+            ..Default::default()
+        };
         SeenPicture {
             status: Some(Arc::new(status)),
             answered: Some(Instant::now()),
@@ -249,23 +260,22 @@ mod tests {
 
     #[test]
     fn good_disks_do_not_hide_other_problems() {
-        let light =
-            |colour: &str| LightEntry { name: "Redundancy".into(), colour: colour.into(), words: String::new() };
+        let light = |colour| LightEntry { name: LightName::Redundancy, colour, words: String::new() };
         let incident = |urgency: &str| {
             let json = serde_json::json!({"subject": "u", "kind": "degraded", "urgency": urgency, "headline": "x", "since": 1, "is_accepted": false});
             serde_json::from_value::<scrubjay_jobs::control::IncidentEntry>(json).unwrap()
         };
         let of = |lights, incidents, trouble: Option<&str>| {
-            let status = WatchDocument { verdict: "ok".into(), lights, incidents, ..Default::default() };
+            let status = WatchDocument { verdict: Some(HealthState::Ok), lights, incidents, ..Default::default() };
             let picture = SeenPicture { status: Some(Arc::new(status)), ..picture(trouble) };
             serde_json::to_value(PageSummary::of(&picture)).unwrap()
         };
-        let green = of(vec![light("green")], vec![incident("notice")], None);
+        let green = of(vec![light(LightColour::Green)], vec![incident("notice")], None);
         assert_eq!((&green["verdict"], &green["lights"]["Redundancy"]), (&"ok".into(), &"green".into()));
-        assert_eq!(of(vec![light("red")], vec![], None)["verdict"], "problem");
+        assert_eq!(of(vec![light(LightColour::Red)], vec![], None)["verdict"], "problem");
         let loss = of(vec![], vec![incident("loss")], None);
         assert_eq!((&loss["verdict"], &loss["problems"]["loss"]), (&"problem".into(), &1.into()));
-        assert_eq!(of(vec![light("green")], vec![], Some("gone"))["lights"]["Redundancy"], "grey");
+        assert_eq!(of(vec![light(LightColour::Green)], vec![], Some("gone"))["lights"]["Redundancy"], "grey");
     }
 
     #[test]

@@ -54,9 +54,8 @@ impl Explained {
 
     /// Takes the worse of two judgements: the watch knows growth, one reading does not.
     fn with_watch_judgement(mut self) -> Explained {
-        let watch_state = self.watched.as_ref().map(|watched| watched.health.as_str());
+        let watch_state = self.watched.as_ref().map(|watched| watched.health);
         // States below `watch`, such as unknown or asleep, are ignored: they are no judgement.
-        let watch_state = HealthState::ALL.into_iter().find(|state| Some(state.word()) == watch_state);
         let watch_state = watch_state.filter(|state| *state >= HealthState::Watch);
         self.state = watch_state.map_or(self.state, |watch_state| watch_state.max(self.state));
         self

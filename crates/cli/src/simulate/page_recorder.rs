@@ -8,7 +8,7 @@ use scrubjay_daemon::control::document::{LiveSessions, document};
 use scrubjay_daemon::control::{DiskExtras, past_from};
 use scrubjay_daemon::history::{HistoryDatabase, HistoryError};
 use scrubjay_jobs::control::past::{SurfacePart, WatchSnapshot};
-use scrubjay_jobs::control::{ReadingEntry, WatchDocument};
+use scrubjay_jobs::control::{ReadingActivity, ReadingEntry, WatchDocument};
 use scrubjay_sim::host::calendar::DaylightCalendar;
 use scrubjay_sim::host::fact::{HostFact, HostObserver};
 use scrubjay_sim::host::setup::{EPOCH, HostSetup};
@@ -82,9 +82,9 @@ impl PageRecorder {
             disk.detail = disk_past.disks.into_iter().next().and_then(|disk| disk.detail);
         }
         // No live session changes "waiting" into "reading", as the daemon's would.
-        let is_begun = |reading: &ReadingEntry| reading.activity == "waiting";
+        let is_begun = |reading: &ReadingEntry| reading.activity == ReadingActivity::Waiting;
         for disk in status.disks.iter_mut().filter(|disk| is_begun(&disk.reading)) {
-            (disk.reading.activity, disk.reading.why) = ("reading".to_owned(), None);
+            (disk.reading.activity, disk.reading.why) = (ReadingActivity::Reading, None);
         }
         Ok(WatchSnapshot { status, past })
     }

@@ -4,6 +4,9 @@ use super::ask;
 use crate::say::shown;
 use scrubjay_jobs::control::{DiskEntry, LightEntry, WatchAnswer, WatchDocument, WatchRequest};
 use scrubjay_watch::calendar::DAY;
+use scrubjay_watch::health::HealthState;
+use scrubjay_watch::incident::{IncidentKind, Urgency};
+use scrubjay_watch::status::{LightColour, LightName};
 use std::io::Write;
 
 /// The states of plugins. Their numbers are exit codes; those of [`crate::exit::Exit`] have other meanings.
@@ -41,34 +44,39 @@ pub fn run(is_first_pass_ok: bool) -> ! {
 /// The state. A running scrub is no warning; what is not known is never OK.
 fn state(status: &WatchDocument, is_first_pass_ok: bool) -> CheckState {
     let open = || status.incidents.iter().filter(|incident| !incident.is_accepted);
-    if open().any(|incident| incident.urgency != "notice") {
+    if open().any(|incident| incident.urgency != Urgency::Notice) {
         return CheckState::Critical;
     }
     if open().next().is_some() || !status.troubles.is_empty() {
         return CheckState::Warning;
     }
-    let is_accepted = |kinds: &[&str]| {
-        status.incidents.iter().any(|incident| incident.is_accepted && kinds.contains(&incident.kind.as_str()))
+    let is_accepted = |kinds: &[IncidentKind]| {
+        status.incidents.iter().any(|incident| incident.is_accepted && kinds.contains(&incident.kind))
     };
     // A missing disk may have been accepted instead, which does not excuse an array.
     let is_array_accepted = || {
         let is_array = |subject: &str| status.arrays.iter().any(|array| array.key == subject);
-        status
-            .incidents
-            .iter()
-            .any(|incident| incident.is_accepted && incident.kind == "missing" && is_array(&incident.subject))
+        status.incidents.iter().any(|incident| {
+            incident.is_accepted && incident.kind == IncidentKind::Missing && is_array(&incident.subject)
+        })
     };
     // An accepted incident excuses its own light only.
-    let state_of = |light: &LightEntry| match (light.colour.as_str(), light.name.as_str()) {
-        ("green" | "none", _) => CheckState::Ok,
-        (_, "Disks") if is_accepted(&["health", "missing", "unknown"]) => state_of_unaccepted_disks(status),
-        ("yellow" | "red", "Redundancy") if is_accepted(&["degraded", "stripes"]) || is_array_accepted() => {
+    let state_of = |light: &LightEntry| match (light.colour, light.name) {
+        (LightColour::Green | LightColour::None, _) => CheckState::Ok,
+        (_, LightName::Disks) if is_accepted(&[IncidentKind::Health, IncidentKind::Missing, IncidentKind::Unknown]) => {
+            state_of_unaccepted_disks(status)
+        }
+        (LightColour::Yellow | LightColour::Red, LightName::Redundancy)
+            if is_accepted(&[IncidentKind::Degraded, IncidentKind::Stripes]) || is_array_accepted() =>
+        {
             CheckState::Ok
         }
-        ("yellow" | "red", "All sectors read") if is_accepted(&["unread"]) => CheckState::Ok,
-        ("yellow" | "red", _) => CheckState::Warning,
-        ("grey", "All sectors read") if is_first_pass_ok && is_first_pass(status) => CheckState::Ok,
-        _ => CheckState::Unknown,
+        (LightColour::Yellow | LightColour::Red, LightName::Read) if is_accepted(&[IncidentKind::Unread]) => {
+            CheckState::Ok
+        }
+        (LightColour::Yellow | LightColour::Red, _) => CheckState::Warning,
+        (LightColour::Grey, LightName::Read) if is_first_pass_ok && is_first_pass(status) => CheckState::Ok,
+        (LightColour::Grey, _) => CheckState::Unknown,
     };
     let states: Vec<CheckState> = status.lights.iter().map(state_of).collect();
     match () {
@@ -91,10 +99,12 @@ fn state_of_unaccepted_disks(status: &WatchDocument) -> CheckState {
     let is_accepted = |disk: &&DiskEntry| {
         status.incidents.iter().any(|incident| incident.is_accepted && incident.subject == disk.key)
     };
-    let states = status.disks.iter().filter(|disk| !is_accepted(disk)).map(|disk| match disk.health.as_str() {
-        "ok" => CheckState::Ok,
-        "asleep" | "virtual" | "unknown" => CheckState::Unknown,
-        _ => CheckState::Warning,
+    let states = status.disks.iter().filter(|disk| !is_accepted(disk)).map(|disk| match disk.health {
+        HealthState::Ok => CheckState::Ok,
+        HealthState::Asleep | HealthState::Virtual | HealthState::Unknown => CheckState::Unknown,
+        HealthState::Watch | HealthState::Worn | HealthState::Hot | HealthState::Missing | HealthState::Replace => {
+            CheckState::Warning
+        }
     });
     let states: Vec<CheckState> = states.collect();
     let if_any = |state| states.contains(&state).then_some(state);
@@ -104,14 +114,15 @@ fn state_of_unaccepted_disks(status: &WatchDocument) -> CheckState {
 /// The sentence, followed by performance data.
 fn line(status: &WatchDocument) -> String {
     let unreadable: u64 = status.disks.iter().map(|disk| disk.reading.unreadable).sum();
-    let ok = status.disks.iter().filter(|disk| disk.health == "ok").count();
+    let ok = status.disks.iter().filter(|disk| disk.health == HealthState::Ok).count();
     let degraded = status.arrays.iter().filter(|array| !array.is_there || array.redundancy_left <= 0).count();
     let oldest = status.disks.iter().filter_map(|disk| disk.reading.oldest_read).min();
     let age = oldest.map_or("U".to_owned(), |oldest| (status.time.saturating_sub(oldest) / DAY).to_string());
     let mut sentence = status.sentence.trim_end_matches('.').to_owned();
     // If nothing is wrong, lights that are not known or not set up are listed.
-    let not_green = status.lights.iter().filter(|light| !matches!(light.colour.as_str(), "green" | "none"));
-    let not_green: Vec<String> = not_green.map(|light| format!("{}: {}", light.name, light.words)).collect();
+    let not_green =
+        status.lights.iter().filter(|light| !matches!(light.colour, LightColour::Green | LightColour::None));
+    let not_green: Vec<String> = not_green.map(|light| format!("{}: {}", light.name.word(), light.words)).collect();
     if !not_green.is_empty() && status.incidents.iter().all(|incident| incident.is_accepted) {
         sentence = format!("{sentence} ({})", not_green.join("; "));
     }
@@ -131,21 +142,21 @@ mod tests {
     use scrubjay_jobs::control::{ArrayEntry, IncidentEntry, ReadingEntry};
 
     fn status(colours: [&str; 4], incidents: &[(&str, &str, bool)]) -> WatchDocument {
-        let light = |colour: &str| LightEntry { name: "Disks".into(), colour: colour.into(), words: String::new() };
+        let light = |(name, colour): (LightName, &str)| LightEntry {
+            name,
+            colour: LightColour::of_word(colour).unwrap(),
+            words: String::new(),
+        };
         let incident = |&(kind, urgency, is_accepted): &(&str, &str, bool)| IncidentEntry {
             subject: "S0".into(),
-            kind: kind.into(),
-            urgency: urgency.into(),
+            kind: IncidentKind::of_word(kind).unwrap(),
+            urgency: Urgency::of_word(urgency).unwrap(),
             headline: "so".into(),
             since: 0,
             is_accepted,
         };
         WatchDocument {
-            lights: ["Disks", "Redundancy", "All sectors read", "Alerts"]
-                .into_iter()
-                .zip(colours.map(light))
-                .map(|(name, light)| LightEntry { name: name.into(), ..light })
-                .collect(),
+            lights: LightName::ALL.into_iter().zip(colours).map(light).collect(),
             incidents: incidents.iter().map(incident).collect(),
             sentence: "All is | well.".into(),
             ..WatchDocument::default()
@@ -169,12 +180,13 @@ mod tests {
             let accepted = status(colours, &[("health", "replace", true)]);
             assert_eq!(state(&accepted, false), expected, "what is accepted of a disk excuses nothing else");
         }
-        let disk =
-            |key: &str, health: &str| DiskEntry { key: key.into(), health: health.into(), ..DiskEntry::default() };
-        for (health, expected) in
-            [("ok", CheckState::Ok), ("unknown", CheckState::Unknown), ("watch", CheckState::Warning)]
-        {
-            let disks = vec![disk("S0", "replace"), disk("S1", health)];
+        let disk = |key: &str, health| DiskEntry { key: key.into(), health, ..DiskEntry::default() };
+        for (health, expected) in [
+            (HealthState::Ok, CheckState::Ok),
+            (HealthState::Unknown, CheckState::Unknown),
+            (HealthState::Watch, CheckState::Warning),
+        ] {
+            let disks = vec![disk("S0", HealthState::Replace), disk("S1", health)];
             let two_disks = WatchDocument { disks, ..accepted.clone() };
             assert_eq!(state(&two_disks, false), expected, "of the disk that was not accepted");
         }
@@ -208,8 +220,8 @@ mod tests {
 
     #[test]
     fn the_help_shows_a_line_as_it_is_printed() {
-        let disk = |health: &str| DiskEntry { health: health.into(), ..DiskEntry::default() };
-        let disks = [vec![disk("ok"); 7], vec![disk("replace")]].concat();
+        let disk = |health| DiskEntry { health, ..DiskEntry::default() };
+        let disks = [vec![disk(HealthState::Ok); 7], vec![disk(HealthState::Replace)]].concat();
         let replace = WatchDocument {
             sentence: "1 problem: REPLACE bay 3 (ZL2ABCDE): 8 unreadable sectors.".into(),
             disks,

@@ -10,8 +10,6 @@ use std::io::{self, Write};
 
 const ARRAYS: [&str; 6] = ["ARRAY", "LEVEL", "MEMBERS", "CAN LOSE", "LAST FULL CHECK", "NOW"];
 const DISKS: [&str; 7] = ["DISK", "SERIAL", "MODEL", "STATE", "LAST FULL READ", "BAD SECTORS", "NOW"];
-/// Entries of what to do that are numbered, at most.
-const TO_DO_MAX: usize = 3;
 /// Columns that are left out first in a narrow terminal.
 const LEAST_IMPORTANT: [&str; 2] = ["MODEL", "SERIAL"];
 /// Disks that are listed one by one; if there are more, only those that deviate are.
@@ -23,7 +21,7 @@ pub fn write(status: &WatchDocument, width: Option<usize>, out: &mut impl Write)
     print_prose(out, "", &status.sentence, width)?;
     writeln!(out)?;
     for light in &status.lights {
-        print_prose(out, &format!("{:<18}", light.name), &light.words, width)?;
+        print_prose(out, &format!("{:<18}", light.name.word()), &light.words, width)?;
     }
     if let Some(observed) = &status.observed {
         writeln!(out, "\nObserved")?;
@@ -31,13 +29,14 @@ pub fn write(status: &WatchDocument, width: Option<usize>, out: &mut impl Write)
             print_prose(out, "  ", &format!("{line}."), width)?;
         }
     }
-    for (number, action) in status.to_do.iter().enumerate() {
+    for (number, thing) in status.do_now.first.iter().enumerate() {
         if number == 0 {
             writeln!(out, "\nDo now")?;
         }
-        // The last entry may be the number of further ones.
-        let label = if number < TO_DO_MAX { format!("  {}. ", number + 1) } else { "     ".to_owned() };
-        print_prose(out, &label, action, width)?;
+        print_prose(out, &format!("  {}. ", number + 1), &thing.line(), width)?;
+    }
+    if status.do_now.more > 0 {
+        writeln!(out, "     and {} more", status.do_now.more)?;
     }
     for (number, line) in wording::accepted(status).iter().enumerate() {
         if number == 0 {
@@ -71,7 +70,7 @@ fn write_rest(status: &WatchDocument, width: Option<usize>, out: &mut impl Write
         if number == 0 {
             writeln!(out)?;
         }
-        print_prose(out, "", line, width)?;
+        print_prose(out, "", &line.line(), width)?;
     }
     Ok(())
 }
@@ -87,7 +86,7 @@ fn disk_row(disk: &DiskEntry, now: u64) -> Vec<String> {
         disk_called(disk),
         disk.key.clone(),
         if disk.model.is_empty() { "-".to_owned() } else { disk.model.clone() },
-        disk.health.clone(),
+        disk.health.word().to_owned(),
         ago(now, disk.reading.oldest_read),
         disk_bad(disk),
         disk_now(disk),

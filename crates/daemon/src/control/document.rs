@@ -4,17 +4,20 @@ use crate::sessions::{SessionRemarks, bytes_of};
 use scrubjay_core::scrub::{ScrubActivity, ScrubReport};
 use scrubjay_core::units::UnixSeconds;
 use scrubjay_jobs::control::{
-    ArrayEntry, ChannelEntry, DiskEntry, ForecastEntry, IncidentEntry, LightEntry, ObservedDocument, PoolEntry,
-    ReadingEntry, SCHEMA, WatchDocument,
+    ArrayEntry, ChannelEntry, DiskEntry, DoNowEntry, ForecastEntry, IncidentEntry, LightEntry, ObservedDocument,
+    PoolEntry, ReadingActivity, ReadingEntry, SCHEMA, ToDoEntry, WatchDocument,
 };
 use scrubjay_jobs::doing::doing;
 use scrubjay_watch::calendar::Calendar;
 use scrubjay_watch::channel::ChannelRow;
-use scrubjay_watch::facts::{ArrayActivity, ArrayFacts, MediaKind, SessionSubject};
+use scrubjay_watch::facts::{ArrayFacts, SessionSubject};
+use scrubjay_watch::health::HealthState;
 use scrubjay_watch::hold::HoldBack;
-use scrubjay_watch::incident::{IncidentRow, IncidentSubject};
+use scrubjay_watch::incident::{IncidentKey, IncidentRow, IncidentSubject};
 use scrubjay_watch::pool::{LastScrub, PoolLosses, ZpoolFacts};
-use scrubjay_watch::status::{ArrayStanding, DiskStanding, LightColour, ReadingStanding, WatchStatus};
+use scrubjay_watch::status::{
+    ArrayStanding, DiskStanding, LightColour, LightName, ReadingStanding, ToDo, ToDoList, WatchStatus,
+};
 
 /// The latest state of sessions, fresher than the last report to the watch.
 pub trait LiveSessions {
@@ -42,18 +45,15 @@ pub fn document(
         schema: SCHEMA,
         version: scrubjay_jobs::version::version().to_owned(),
         time: now.0,
-        verdict: worst.map_or("none", |health| health.word()).to_owned(),
+        verdict: worst,
         sentence: status.sentence,
         lights: status
             .lights
             .into_iter()
-            .map(|light| LightEntry {
-                name: light.name.to_owned(),
-                colour: colour_word(light.colour).to_owned(),
-                words: light.words,
-            })
+            .map(|light| LightEntry { name: light.name, colour: light.colour, words: light.words })
             .collect(),
-        to_do: status.to_do,
+        to_do: status.to_do.lines(),
+        do_now: do_now_entry(status.to_do, &status.incidents),
         arrays: status.arrays.into_iter().map(|array| array_entry(array, now, calendar, live)).collect(),
         disks: status.disks.into_iter().map(|disk| disk_entry(disk, now, calendar, live)).collect(),
         incidents: status.incidents.iter().map(incident_entry).collect(),
@@ -68,8 +68,8 @@ pub fn document(
 pub fn undecided(document: WatchDocument, why: &str) -> WatchDocument {
     let mut document = blinded(document);
     document.sentence = format!("Not known now: {why}");
-    for light in document.lights.iter_mut().filter(|light| light.colour == "green") {
-        light.colour = colour_word(LightColour::Grey).to_owned();
+    for light in document.lights.iter_mut().filter(|light| light.colour == LightColour::Green) {
+        light.colour = LightColour::Grey;
         light.words = format!("not known now; was: {}", light.words);
     }
     document
@@ -79,8 +79,9 @@ pub fn undecided(document: WatchDocument, why: &str) -> WatchDocument {
 pub fn blinded(mut document: WatchDocument) -> WatchDocument {
     document.is_blind = true;
     let healths = document.disks.iter_mut().map(|disk| &mut disk.health);
-    for word in healths.chain([&mut document.verdict]).filter(|word| matches!(word.as_str(), "ok" | "asleep")) {
-        *word = "unknown".to_owned();
+    let is_good = |health: &&mut HealthState| matches!(health, HealthState::Ok | HealthState::Asleep);
+    for health in healths.chain(&mut document.verdict).filter(is_good) {
+        *health = HealthState::Unknown;
     }
     document
 }
@@ -89,19 +90,19 @@ pub fn blinded(mut document: WatchDocument) -> WatchDocument {
 pub fn observed(document: WatchDocument, observed: &ObservedDocument) -> WatchDocument {
     let mut document = undecided(document, "this watch only observes: no disk is read, and nothing is sent");
     for light in &mut document.lights {
-        match light.name.as_str() {
-            "All sectors read" => "only observed: nothing is read",
-            "Alerts" => "only observed: nothing is sent",
+        match light.name {
+            LightName::Read => "only observed: nothing is read",
+            LightName::Alerts => "only observed: nothing is sent",
             _ => continue,
         }
         .clone_into(&mut light.words);
-        light.colour = colour_word(LightColour::Grey).to_owned();
+        light.colour = LightColour::Grey;
     }
     let checks = document.arrays.iter_mut().filter_map(|array| array.check.as_mut());
     for reading in document.disks.iter_mut().map(|disk| &mut disk.reading).chain(checks) {
         (reading.oldest_read, reading.pass_share, reading.slowdown_nanos) = (None, None, None);
-        if reading.activity == "reading" {
-            "waiting".clone_into(&mut reading.activity);
+        if reading.activity == ReadingActivity::Reading {
+            reading.activity = ReadingActivity::Waiting;
             reading.why = Some("would be read now".to_owned());
         }
     }
@@ -139,8 +140,8 @@ fn disk_entry(disk: DiskStanding, now: UnixSeconds, calendar: &dyn Calendar, liv
         model: facts.model,
         bay: facts.bay,
         bytes: bytes_of(facts.sectors).0,
-        media: if facts.media == MediaKind::Spinning { "spinning" } else { "flash" }.to_owned(),
-        health: disk.health.word().to_owned(),
+        media: facts.media,
+        health: disk.health,
         reasons,
         reading,
         scrubbed_by,
@@ -168,12 +169,7 @@ fn entry_of(facts: ArrayFacts, is_there: bool, check: Option<ReadingEntry>) -> A
         key: facts.key,
         name: facts.name,
         level: facts.level,
-        activity: match facts.activity {
-            ArrayActivity::Idle => "idle",
-            ArrayActivity::Checking => "checking",
-            ArrayActivity::Rebuilding => "rebuilding",
-        }
-        .to_owned(),
+        activity: facts.activity,
         is_there,
         check,
         pool: facts.pool.map(pool_entry),
@@ -221,7 +217,7 @@ fn reading_entry(
         unreadable: reading.unreadable,
         corrected: reading.flaws.corrected,
         mismatched: reading.flaws.mismatched,
-        activity: activity.to_owned(),
+        activity,
         why,
         pass_share: report.as_ref().map(ScrubReport::share_done).or(reading.pass_share),
         slowdown_nanos: slowdown.map(|report| report.slowdown.lost().0 / report.foreground_requests.max(1)),
@@ -245,12 +241,14 @@ fn activity(
     reading: &ReadingStanding,
     report: Option<&ScrubReport>,
     calendar: &dyn Calendar,
-) -> (&'static str, Option<String>) {
+) -> (ReadingActivity, Option<String>) {
     match (reading.is_read, report) {
-        (true, Some(report)) if report.activity == ScrubActivity::Waiting => ("waiting", Some(doing(report))),
-        (true, Some(_)) => ("reading", None),
-        (true, None) => ("waiting", Some("its scrub begins".to_owned())),
-        (false, _) => ("held", reading.held.as_ref().map(|held: &HoldBack| held.words(calendar))),
+        (true, Some(report)) if report.activity == ScrubActivity::Waiting => {
+            (ReadingActivity::Waiting, Some(doing(report)))
+        }
+        (true, Some(_)) => (ReadingActivity::Reading, None),
+        (true, None) => (ReadingActivity::Waiting, Some("its scrub begins".to_owned())),
+        (false, _) => (ReadingActivity::Held, reading.held.as_ref().map(|held: &HoldBack| held.words(calendar))),
     }
 }
 
@@ -262,22 +260,20 @@ fn incident_entry(incident: &IncidentRow) -> IncidentEntry {
             IncidentSubject::Channel(name) => name.clone(),
             IncidentSubject::Watch => "history".to_owned(),
         },
-        kind: incident.key.kind.word().to_owned(),
-        urgency: incident.condition.urgency.word().to_owned(),
+        kind: incident.key.kind,
+        urgency: incident.condition.urgency,
         headline: incident.condition.headline.clone(),
         since: incident.opened.0,
         is_accepted: incident.is_accepted,
     }
 }
 
-fn colour_word(colour: LightColour) -> &'static str {
-    match colour {
-        LightColour::Green => "green",
-        LightColour::Grey => "grey",
-        LightColour::None => "none",
-        LightColour::Yellow => "yellow",
-        LightColour::Red => "red",
-    }
+/// What to do, each with the place of its incident in the document.
+fn do_now_entry(to_do: ToDoList, incidents: &[IncidentRow]) -> DoNowEntry {
+    let place = |key: &IncidentKey| incidents.iter().position(|incident| incident.key == *key);
+    let entry =
+        |ToDo { incident, words, command }| ToDoEntry { incident: incident.as_ref().and_then(place), words, command };
+    DoNowEntry { first: to_do.first.into_iter().map(entry).collect(), more: to_do.more }
 }
 
 #[cfg(test)]
@@ -286,22 +282,21 @@ mod tests {
 
     #[test]
     fn what_is_only_observed_is_neither_read_nor_well() {
-        let light =
-            |name: &str| LightEntry { name: name.into(), colour: "green".into(), words: "the oldest 3 d ago".into() };
+        let light = |name| LightEntry { name, colour: LightColour::Green, words: "the oldest 3 d ago".into() };
         let reading = ReadingEntry {
             oldest_read: Some(7),
             pass_share: Some(0.5),
             slowdown_nanos: Some(1),
-            activity: "reading".into(),
+            activity: ReadingActivity::Reading,
             ..ReadingEntry::default()
         };
-        let disk = DiskEntry { health: "ok".into(), reading, ..DiskEntry::default() };
+        let disk = DiskEntry { health: HealthState::Ok, reading, ..DiskEntry::default() };
         let at = UnixSeconds(1);
         let channel =
             channel_entry(&ChannelRow::new("nobody".into(), 0, at), at, &scrubjay_watch::calendar::UtcCalendar);
         let document = WatchDocument {
-            verdict: "ok".into(),
-            lights: vec![light("All sectors read"), light("Alerts")],
+            verdict: Some(HealthState::Ok),
+            lights: vec![light(LightName::Read), light(LightName::Alerts)],
             disks: vec![disk],
             channels: vec![channel],
             ..WatchDocument::default()
@@ -309,33 +304,41 @@ mod tests {
         let document = observed(document, &ObservedDocument::default());
         let reading = &document.disks[0].reading;
         assert_eq!((reading.oldest_read, reading.pass_share, reading.slowdown_nanos), (None, None, None));
-        assert_eq!((reading.activity.as_str(), document.disks[0].health.as_str()), ("waiting", "unknown"));
-        assert!(document.lights.iter().all(|light| light.colour == "grey" && light.words.starts_with("only observed")));
+        assert_eq!((reading.activity, document.disks[0].health), (ReadingActivity::Waiting, HealthState::Unknown));
+        assert!(
+            document
+                .lights
+                .iter()
+                .all(|light| light.colour == LightColour::Grey && light.words.starts_with("only observed"))
+        );
         assert!(document.channels.is_empty() && document.is_blind && document.sentence.contains("only observes"));
     }
 
     #[test]
     fn a_blind_document_shows_nothing_as_good() {
-        let light = |colour: &str| LightEntry { name: "Disks".into(), colour: colour.into(), words: "all".into() };
-        let disk = |health: &str| DiskEntry { health: health.into(), ..DiskEntry::default() };
+        let light = |colour| LightEntry { name: LightName::Disks, colour, words: "all".into() };
+        let disk = |health| DiskEntry { health, ..DiskEntry::default() };
         let seen = WatchDocument {
-            verdict: "ok".into(),
+            verdict: Some(HealthState::Ok),
             sentence: "All is well.".into(),
-            lights: vec![light("green"), light("red")],
-            disks: vec![disk("ok"), disk("asleep"), disk("replace")],
+            lights: vec![light(LightColour::Green), light(LightColour::Red)],
+            disks: vec![disk(HealthState::Ok), disk(HealthState::Asleep), disk(HealthState::Replace)],
             ..WatchDocument::default()
         };
         let blind = undecided(seen.clone(), "the disk is full");
         assert!(blind.is_blind);
-        assert_eq!((blind.verdict.as_str(), &*blind.sentence), ("unknown", "Not known now: the disk is full"));
+        assert_eq!((blind.verdict, &*blind.sentence), (Some(HealthState::Unknown), "Not known now: the disk is full"));
         let unseen = blinded(seen);
         assert_eq!(
-            (&*unseen.verdict, &*unseen.disks[0].health, &*unseen.sentence),
-            ("unknown", "unknown", "All is well.")
+            (unseen.verdict, unseen.disks[0].health, &*unseen.sentence),
+            (Some(HealthState::Unknown), HealthState::Unknown, "All is well.")
         );
-        let lights: Vec<&str> = blind.lights.iter().map(|light| &*light.colour).collect();
-        assert_eq!((lights, &*blind.lights[0].words), (vec!["grey", "red"], "not known now; was: all"));
-        let healths: Vec<&str> = blind.disks.iter().map(|disk| &*disk.health).collect();
-        assert_eq!(healths, ["unknown", "unknown", "replace"]);
+        let lights: Vec<LightColour> = blind.lights.iter().map(|light| light.colour).collect();
+        assert_eq!(
+            (lights, &*blind.lights[0].words),
+            (vec![LightColour::Grey, LightColour::Red], "not known now; was: all")
+        );
+        let healths: Vec<HealthState> = blind.disks.iter().map(|disk| disk.health).collect();
+        assert_eq!(healths, [HealthState::Unknown, HealthState::Unknown, HealthState::Replace]);
     }
 }

@@ -103,7 +103,7 @@ pub fn past_from(
 fn event_entry(event: HistoryEvent) -> PastEvent {
     PastEvent {
         at: event.at.0,
-        kind: event.kind.word().to_owned(),
+        kind: event.kind,
         disk: event.disk.map(|key| key.0),
         subject: event.subject,
         words: without_code(event.words),

@@ -1,6 +1,5 @@
 //! Counters over time: a reading is kept when a value changes, and at least once a day.
 
-use super::spelling::Spelled;
 use super::values::{all, date, kind, second, signed, unsigned};
 use rusqlite::{Connection, OptionalExtension, Result, params};
 use scrubjay_core::units::UnixSeconds;
@@ -26,12 +25,12 @@ pub fn note(database: &Connection, now: UnixSeconds, disk: i64, facts: &SmartFac
         let sql = "SELECT at, value FROM counter_reading WHERE disk = ?1 AND kind = ?2 AND at <= ?3
                    ORDER BY at DESC LIMIT 1";
         let read = |row: &rusqlite::Row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
-        let last = database.query_row(sql, params![disk, counter.spelled(), second(now)], read).optional()?;
+        let last = database.query_row(sql, params![disk, counter.word(), second(now)], read).optional()?;
         if last.is_some_and(|(at, old)| old == signed(value) && second(now).saturating_sub(at) < signed(DAY)) {
             continue;
         }
         let sql = "INSERT OR REPLACE INTO counter_reading (disk, kind, at, value) VALUES (?1, ?2, ?3, ?4)";
-        database.execute(sql, params![disk, counter.spelled(), second(now), signed(value)])?;
+        database.execute(sql, params![disk, counter.word(), second(now), signed(value)])?;
     }
     Ok(())
 }

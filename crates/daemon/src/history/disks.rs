@@ -1,10 +1,11 @@
 //! All disks that were ever seen, by identity and not by the kernel's names; and their places in arrays.
 
-use super::event::{self, HistoryEventKind};
+use super::event;
 use super::nested;
 use super::values::{all, second, signed};
 use rusqlite::{Connection, OptionalExtension, Result, params};
 use scrubjay_core::units::UnixSeconds;
+use scrubjay_jobs::control::past::HistoryEventKind;
 use scrubjay_watch::facts::{DiskFacts, DiskKey};
 
 /// A disk that was seen.

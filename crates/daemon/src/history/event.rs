@@ -1,85 +1,10 @@
 //! Events, in the order in which they were written, whatever the clock showed.
 
-use super::spelling::{Spelled, spelled};
 use super::values::{all, date, kind, second, signed, unsigned};
 use rusqlite::{Connection, Result, ToSql, params};
 use scrubjay_core::units::UnixSeconds;
+use scrubjay_jobs::control::past::HistoryEventKind;
 use scrubjay_watch::facts::DiskKey;
-
-/// The kind of an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum HistoryEventKind {
-    /// A disk was seen for the first time.
-    DiskSeen,
-    /// The kernel gave the disk another name.
-    DiskRenamed,
-    /// The disk is gone.
-    DiskGone,
-    /// The disk is back.
-    DiskBack,
-    /// A person took the disk out for good.
-    DiskForgotten,
-    /// The disk took the place of another in an array.
-    DiskReplaced,
-    /// An incident opened.
-    IncidentOpened,
-    /// The incident grew beyond its worst.
-    IncidentGrown,
-    /// A person accepted the incident.
-    IncidentAccepted,
-    /// The incident is over.
-    IncidentResolved,
-    /// A message was written.
-    MessageWritten,
-    /// A channel accepted the message.
-    MessageDelivered,
-    /// The message was given up, because its channel was removed.
-    MessageDropped,
-    /// There is a new channel, or one with new settings.
-    ChannelAdded,
-    /// A person confirmed a code that came by the channel.
-    ChannelProven,
-    /// A channel was removed.
-    ChannelRemoved,
-    /// All of a disk was read.
-    PassFinished,
-    /// An array's own checker has covered all of it.
-    CheckFinished,
-    /// Sectors are unreadable that were readable before, or never read.
-    UnreadableFound,
-    /// Sectors are readable again.
-    UnreadableGone,
-}
-
-spelled!(HistoryEventKind {
-    DiskSeen = "disk-seen",
-    DiskRenamed = "disk-renamed",
-    DiskGone = "disk-gone",
-    DiskBack = "disk-back",
-    DiskForgotten = "disk-forgotten",
-    DiskReplaced = "disk-replaced",
-    IncidentOpened = "incident-opened",
-    IncidentGrown = "incident-grown",
-    IncidentAccepted = "incident-accepted",
-    IncidentResolved = "incident-resolved",
-    MessageWritten = "message-written",
-    MessageDelivered = "message-delivered",
-    MessageDropped = "message-dropped",
-    ChannelAdded = "channel-added",
-    ChannelProven = "channel-proven",
-    ChannelRemoved = "channel-removed",
-    PassFinished = "pass-finished",
-    CheckFinished = "check-finished",
-    UnreadableFound = "unreadable-found",
-    UnreadableGone = "unreadable-gone",
-});
-
-impl HistoryEventKind {
-    /// Its word in the data base and in JSON, such as `disk-seen`.
-    pub fn word(self) -> &'static str {
-        self.spelled()
-    }
-}
 
 /// An event.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,7 +33,7 @@ pub fn add(
     words: &str,
 ) -> Result<()> {
     let sql = "INSERT INTO event (at, kind, disk, subject, words) VALUES (?1, ?2, ?3, ?4, ?5)";
-    database.execute(sql, params![second(now), kind.spelled(), disk, subject, words]).map(drop)
+    database.execute(sql, params![second(now), kind.word(), disk, subject, words]).map(drop)
 }
 
 /// The newest events, of all disks or of one.

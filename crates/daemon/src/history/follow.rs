@@ -1,12 +1,12 @@
 //! Events that follow from changes of the watch's rows: new rows are compared with those that they replace.
 
 use super::disks;
-use super::event::{self, HistoryEventKind};
+use super::event;
 use super::nested;
-use super::spelling::Spelled;
 use super::values::{second, signed};
 use rusqlite::{Connection, OptionalExtension, Result, params};
 use scrubjay_core::units::UnixSeconds;
+use scrubjay_jobs::control::past::HistoryEventKind;
 use scrubjay_watch::channel::ChannelRow;
 use scrubjay_watch::incident::{IncidentKey, IncidentRow, IncidentSubject, Urgency};
 use scrubjay_watch::rows::{MessageRow, RowKey, WatchRow};
@@ -68,18 +68,17 @@ fn open_incident(database: &Connection, key: &IncidentKey) -> Result<Option<Open
         let amounts = nested::amounts_of(&row.get::<_, String>(2)?)?;
         Ok(OpenIncident { number: row.get(0)?, urgency: row.get(1)?, amounts, is_accepted: row.get(3)? })
     };
-    database.query_row(sql, params![sort, subject, key.kind.spelled()], read).optional()
+    database.query_row(sql, params![sort, subject, key.kind.word()], read).optional()
 }
 
 fn incident(database: &Connection, now: UnixSeconds, row: &IncidentRow) -> Result<()> {
     let condition = &row.condition;
-    let urgency = condition.urgency.spelled();
+    let urgency = condition.urgency.word();
     let (disk, name) = subject(database, &row.key.subject)?;
     let add = |kind| event::add(database, now, kind, disk, &name, &condition.headline);
     let Some(known) = open_incident(database, &row.key)? else {
         let (sort, key) = nested::subject(&row.key.subject);
-        let (kind, opened, accepted) =
-            (row.key.kind.spelled(), second(row.opened), row.is_accepted.then(|| second(now)));
+        let (kind, opened, accepted) = (row.key.kind.word(), second(row.opened), row.is_accepted.then(|| second(now)));
         let sql = "INSERT INTO incident_history
                    (sort, subject, kind, opened, accepted, worst_urgency, worst_amounts, headline)
                    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
@@ -89,7 +88,7 @@ fn incident(database: &Connection, now: UnixSeconds, row: &IncidentRow) -> Resul
     };
     let worst = Urgency::of_word(&known.urgency);
     if condition.is_beyond(&known.amounts, worst.unwrap_or(Urgency::Notice)) {
-        let worst = worst.max(Some(condition.urgency)).map_or(urgency, Spelled::spelled);
+        let worst = worst.max(Some(condition.urgency)).map_or(urgency, Urgency::word);
         let mut amounts: BTreeMap<String, u64> = known.amounts.into_iter().collect();
         for (sign, amount) in &condition.amounts {
             let most = amounts.entry(sign.clone()).or_default();
@@ -126,7 +125,7 @@ fn message(database: &Connection, now: UnixSeconds, row: &MessageRow) -> Result<
     if database.execute(attempts, params![number, row.attempts])? > 0 {
         return Ok(());
     }
-    let (reason, urgency) = (nested::reason(row.reason).0, row.urgency.spelled());
+    let (reason, urgency) = (nested::reason(row.reason).0, row.urgency.word());
     let sql = "INSERT INTO message_history (number, channel, reason, urgency, subject, body, written, attempts)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
     let written = second(row.written);

@@ -1,6 +1,5 @@
 //! Lists inside a row: JSON where a person may want to read them, bytes where each bit matters.
 
-use super::spelling::Spelled;
 use super::values::not_understood;
 use rusqlite::Result;
 use scrubjay_core::units::{SectorRange, UnixSeconds};
@@ -184,7 +183,7 @@ pub fn subject_of(sort: &str, key: String) -> Result<IncidentSubject> {
 pub fn about(keys: &[IncidentKey]) -> String {
     let triple = |IncidentKey { subject: incident_subject, kind }: &IncidentKey| {
         let (sort, key) = subject(incident_subject);
-        (sort, key.to_owned(), kind.spelled())
+        (sort, key.to_owned(), kind.word())
     };
     to_json(&keys.iter().map(triple).collect::<Vec<_>>())
 }
@@ -207,7 +206,7 @@ pub fn loss(loss: &HistoryLoss) -> String {
 /// Reads [`loss`].
 pub fn loss_of(text: &str) -> Result<HistoryLoss> {
     let (at, word, aside, is_rebuilt): (u64, String, Option<String>, bool) = from_json(text)?;
-    let kind = LossKind::ALL.into_iter().find(|kind| kind.word() == word);
+    let kind = LossKind::of_word(&word);
     let kind = kind.ok_or_else(|| not_understood(format!("the loss \"{word}\"")))?;
     Ok(HistoryLoss { at: UnixSeconds(at), kind, aside, is_rebuilt })
 }

@@ -1,6 +1,5 @@
 //! Single values in columns: SQLite has signed numbers only, and no enums.
 
-use super::spelling::Spelled;
 use rusqlite::types::Type;
 use rusqlite::{Connection, Result, Row, ToSql};
 use scrubjay_core::units::UnixSeconds;
@@ -52,7 +51,7 @@ pub fn date_or_none(row: &Row, column: &str) -> Result<Option<UnixSeconds>> {
 }
 
 /// Reads a kind by its word.
-pub fn kind<T: Spelled>(row: &Row, column: &str) -> Result<T> {
+pub fn kind<T: scrubjay_watch::worded::Worded>(row: &Row, column: &str) -> Result<T> {
     let word: String = row.get(column)?;
     T::of_word(&word).ok_or_else(|| not_understood(format!("\"{word}\" in column {column}")))
 }

@@ -1,6 +1,12 @@
 //! What the daemon answers: the same objects that `--json` prints. Dates are in seconds since 1970, UTC.
 
+use super::as_word;
 use super::observed::ObservedDocument;
+use scrubjay_watch::facts::{ArrayActivity, MediaKind};
+use scrubjay_watch::health::HealthState;
+use scrubjay_watch::incident::{IncidentKind, Urgency};
+use scrubjay_watch::status::{LightColour, LightName};
+use scrubjay_watch::worded;
 use serde::{Deserialize, Serialize};
 
 /// The schema's number: it rises when a field is removed or changes its meaning.
@@ -21,8 +27,9 @@ pub struct WatchDocument {
     pub folder: String,
     /// When this status was taken.
     pub time: u64,
-    /// The worst word of any disk: `ok`, `watch`, `worn`, `hot`, `replace`, `asleep`, `virtual`, `unknown`, `missing`; `none` without disks.
-    pub verdict: String,
+    /// The worst state of any disk; `none` without disks.
+    #[serde(with = "as_word::or_none")]
+    pub verdict: Option<HealthState>,
     /// Does the watch see or keep nothing now? Then nothing in here is proof that a disk is well.
     #[serde(default)]
     pub is_blind: bool,
@@ -30,8 +37,11 @@ pub struct WatchDocument {
     pub sentence: String,
     /// One light each for disks, redundancy, sectors and alerts.
     pub lights: Vec<LightEntry>,
-    /// What to do now: three things at most, and how many more there are.
+    /// What to do now, in words: three lines at most, and one that says how many more there are.
     pub to_do: Vec<String>,
+    /// The same as values.
+    #[serde(default)]
+    pub do_now: DoNowEntry,
     /// The arrays.
     pub arrays: Vec<ArrayEntry>,
     /// The disks.
@@ -53,13 +63,45 @@ pub struct WatchDocument {
     pub observed: Option<ObservedDocument>,
 }
 
+/// What to do now.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DoNowEntry {
+    /// The first things, three at most.
+    pub first: Vec<ToDoEntry>,
+    /// How many more there are.
+    pub more: usize,
+}
+
+/// Something to do now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToDoEntry {
+    /// The incident that asks for it, by its place in `incidents`; null: it is about alerts.
+    pub incident: Option<usize>,
+    /// What it is, in one line.
+    pub words: String,
+    /// What to type, if one command is the next step.
+    pub command: Option<String>,
+}
+
+impl ToDoEntry {
+    /// In one line, with what to type.
+    pub fn line(&self) -> String {
+        match &self.command {
+            Some(command) => format!("{}: {command}", self.words),
+            None => self.words.clone(),
+        }
+    }
+}
+
 /// One light of the status.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LightEntry {
-    /// `Disks`, `Redundancy`, `All sectors read`, `Alerts`.
-    pub name: String,
-    /// `green`, `grey`, `yellow`, `red`; `none`: the machine has nothing of this kind.
-    pub colour: String,
+    /// What it is about.
+    #[serde(with = "as_word")]
+    pub name: LightName,
+    /// Its colour; `none`: the machine has nothing of this kind.
+    #[serde(with = "as_word")]
+    pub colour: LightColour,
     /// What the light shows, in words.
     pub words: String,
 }
@@ -83,8 +125,9 @@ pub struct ArrayEntry {
     /// Does a member lack, or not hold its data?
     #[serde(default)]
     pub is_degraded: bool,
-    /// `idle`, `checking`, `rebuilding`.
-    pub activity: String,
+    /// What it does on its own.
+    #[serde(with = "as_word")]
+    pub activity: ArrayActivity,
     /// Is the array present?
     pub is_there: bool,
     /// The status of its own check, driven by the watch; null: the watch cannot drive it, and reads only its members.
@@ -116,6 +159,20 @@ pub struct PoolEntry {
     pub scan: String,
 }
 
+/// What is done about a disk or an array now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReadingActivity {
+    /// It is read.
+    Reading,
+    /// Its scrub waits, for others or to begin.
+    Waiting,
+    /// It is not its turn, or something holds it back.
+    #[default]
+    Held,
+}
+
+worded!(ReadingActivity { Reading = "reading", Waiting = "waiting", Held = "held", });
+
 /// The status of reading a disk, or an array by its own checker.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReadingEntry {
@@ -129,8 +186,9 @@ pub struct ReadingEntry {
     pub corrected: u64,
     /// For an array: sectors whose copies or parity disagree.
     pub mismatched: u64,
-    /// `reading`, `waiting`, `held`.
-    pub activity: String,
+    /// What is done about it now.
+    #[serde(with = "as_word")]
+    pub activity: ReadingActivity,
     /// What it waits for, or what holds it back, in words.
     pub why: Option<String>,
     /// The share of the pass that is done, 0 to 1; null: none is under way.
@@ -168,10 +226,12 @@ pub struct DiskEntry {
     pub bay: Option<String>,
     /// Its size in bytes.
     pub bytes: u64,
-    /// `spinning` or `flash`.
-    pub media: String,
-    /// `ok`, `watch`, `worn`, `hot`, `replace`, `asleep`, `virtual`, `unknown`, `missing`.
-    pub health: String,
+    /// Whether it has moving parts.
+    #[serde(with = "as_word")]
+    pub media: MediaKind,
+    /// How it is.
+    #[serde(with = "as_word")]
+    pub health: HealthState,
     /// The reasons for `health`.
     pub reasons: Vec<String>,
     /// The status of its reading.
@@ -197,11 +257,12 @@ pub struct ForecastEntry {
 pub struct IncidentEntry {
     /// The disk's identity, the array's UUID, the channel's name.
     pub subject: String,
-    /// `health`, `missing`, `unknown`, `unread`, `degraded`, `stripes`, `lost`, `disagreement`, `unproven`, `undelivered`,
-    /// `stuck`.
-    pub kind: String,
-    /// `notice`, `replace`, `loss`.
-    pub urgency: String,
+    /// What is wrong.
+    #[serde(with = "as_word")]
+    pub kind: IncidentKind,
+    /// How much it matters.
+    #[serde(with = "as_word")]
+    pub urgency: Urgency,
     /// What is wrong, in one line.
     pub headline: String,
     /// When it opened.

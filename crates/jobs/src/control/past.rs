@@ -1,7 +1,9 @@
 //! The daemon's answers about the past: events, and the history of each disk.
 //! Dates are in seconds since 1970, UTC; 0 stands for none.
 
+use super::as_word;
 use super::documents::WatchDocument;
+pub use super::event_kind::HistoryEventKind;
 use serde::{Deserialize, Serialize};
 
 /// For how many months the counts of each disk's unreadable sectors are reported.
@@ -31,12 +33,13 @@ pub struct PastDocument {
 }
 
 /// An event.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PastEvent {
     /// When it happened.
     pub at: u64,
-    /// Its kind as `scrubjay history` prints it, such as `pass-finished` or `incident-opened`.
-    pub kind: String,
+    /// Its kind as `scrubjay history` prints it.
+    #[serde(with = "as_word")]
+    pub kind: HistoryEventKind,
     /// The identity of the disk that it is about; null: it is about no disk.
     pub disk: Option<String>,
     /// What it is about: the kernel's name of a disk at that time, an array's UUID, a channel.

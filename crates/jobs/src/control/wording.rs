@@ -1,11 +1,13 @@
 //! The status in words for people: the same in a terminal and on the page.
 
-use super::documents::{ArrayEntry, DiskEntry, PoolEntry, ReadingEntry, WatchDocument};
+use super::documents::{ArrayEntry, DiskEntry, PoolEntry, ReadingActivity, ReadingEntry, WatchDocument};
 use crate::quantity::{show_count, show_time};
 use crate::zone::ZonedCalendar;
 use scrubjay_core::units::{Nanos, UnixSeconds};
 use scrubjay_watch::calendar::{self, DAY, HOUR};
 use scrubjay_watch::counted;
+use scrubjay_watch::facts::ArrayActivity;
+use scrubjay_watch::health::HealthState;
 use scrubjay_watch::pool::damage_words;
 
 pub use scrubjay_device::shown::shown;
@@ -57,16 +59,16 @@ pub fn in_order(disks: &[DiskEntry]) -> Vec<&DiskEntry> {
 /// What the scrub of a disk or the check of an array does now, and when that ends.
 pub fn now_of(reading: &ReadingEntry) -> String {
     let ends = reading.forecast.map(|forecast| format!(", ends {}", date(forecast.likely))).unwrap_or_default();
-    let ends = if reading.activity == "reading" { ends } else { String::new() };
+    let ends = if reading.activity == ReadingActivity::Reading { ends } else { String::new() };
     format!("{}{ends}", doing_of(reading))
 }
 
 /// What the scrub of a disk or the check of an array does now.
 pub fn doing_of(reading: &ReadingEntry) -> String {
     let share = reading.pass_share.map(|share| format!("{:.0} %", (share * 100.0).floor())).unwrap_or_default();
-    match (reading.activity.as_str(), &reading.why) {
-        ("reading", _) => joined(["reading", &share]),
-        ("waiting", why) => joined([&share, why.as_deref().unwrap_or("waiting")]),
+    match (reading.activity, &reading.why) {
+        (ReadingActivity::Reading, _) => joined(["reading", &share]),
+        (ReadingActivity::Waiting, why) => joined([&share, why.as_deref().unwrap_or("waiting")]),
         (_, Some(why)) if share.is_empty() => why.clone(),
         (_, Some(why)) => format!("{share} read; {why}"),
         (_, None) => "next in turn".to_owned(),
@@ -92,8 +94,8 @@ pub fn array_now(array: &ArrayEntry) -> String {
     match &array.check {
         _ if !array.is_there => "missing".to_owned(),
         _ if array.pool.is_some() => pool_now(array),
-        Some(check) if array.activity == "idle" => now_of(check),
-        _ => array.activity.clone(),
+        Some(check) if array.activity == ArrayActivity::Idle => now_of(check),
+        _ => array.activity.word().to_owned(),
     }
 }
 
@@ -102,7 +104,7 @@ pub fn pool_now(array: &ArrayEntry) -> String {
     let pool = array.pool.as_ref();
     let failed = pool.and_then(|pool| pool.failed.clone());
     let scan = pool.map(|pool| pool.scan.clone()).filter(|scan| !scan.is_empty());
-    failed.or(scan).unwrap_or_else(|| array.activity.clone())
+    failed.or(scan).unwrap_or_else(|| array.activity.word().to_owned())
 }
 
 /// What is known of a pool's data: how much is lost, and errors that were healed.
@@ -156,13 +158,32 @@ pub fn disk_bad(disk: &DiskEntry) -> String {
 
 /// Does a disk need a line of its own in the status?
 pub fn is_deviant(disk: &DiskEntry) -> bool {
-    disk.health != "ok" || disk.reading.activity != "held" || disk.scrubbed_by.is_some()
+    disk.health != HealthState::Ok || disk.reading.activity != ReadingActivity::Held || disk.scrubbed_by.is_some()
+}
+
+/// A line of the status, and what to type, if anything.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatusLine {
+    /// What is so.
+    pub words: String,
+    /// What to type.
+    pub command: Option<&'static str>,
+}
+
+impl StatusLine {
+    /// In one line.
+    pub fn line(&self) -> String {
+        self.command.map_or_else(|| self.words.clone(), |command| format!("{}: {command}", self.words))
+    }
 }
 
 /// The remaining lines of the status: a pause, alerts that fail, messages that wait, troubles of the watch itself.
-pub fn rest(document: &WatchDocument) -> Vec<String> {
+pub fn rest(document: &WatchDocument) -> Vec<StatusLine> {
+    let paused = document.paused_until.map(|until| StatusLine {
+        words: format!("Paused until {}", moment(until)),
+        command: Some("sudo scrubjay resume"),
+    });
     let mut lines: Vec<String> = Vec::new();
-    lines.extend(document.paused_until.map(|until| format!("Paused until {}: sudo scrubjay resume", moment(until))));
     for channel in &document.channels {
         if let Some(last) = channel.last.as_ref().filter(|last| !last.is_accepted) {
             lines.push(format!("Alerts by {} fail: {}", channel.name, last.said));
@@ -173,7 +194,7 @@ pub fn rest(document: &WatchDocument) -> Vec<String> {
         lines.push(format!("{} {messages} to be sent", document.messages_waiting));
     }
     lines.extend(document.troubles.iter().map(|trouble| format!("Trouble: {trouble}")));
-    lines
+    paused.into_iter().chain(lines.into_iter().map(|words| StatusLine { words, command: None })).collect()
 }
 
 /// The incidents that a person accepted, and since when each is open.

@@ -3,15 +3,15 @@
 use super::oracle::YearOracle;
 use super::reading::DiskTruth;
 use scrubjay_watch::health::HealthState;
-use scrubjay_watch::status::{LightColour, WatchStatus};
+use scrubjay_watch::status::{LightColour, LightName, WatchStatus};
 
 const HOUR: u64 = 3600;
 const DAY: u64 = 24 * HOUR;
 /// How long a channel's confirmation is valid, in seconds.
 const PROVEN: u64 = 90 * DAY;
 
-/// Is the light of this name green?
-fn is_green(status: &WatchStatus, name: &str) -> bool {
+/// Is this light green?
+fn is_green(status: &WatchStatus, name: LightName) -> bool {
     status.lights.iter().any(|light| light.name == name && light.colour == LightColour::Green)
 }
 
@@ -33,7 +33,7 @@ impl YearOracle {
                 faults.push(format!("{} is called ok: {state}", standing.key));
             }
         }
-        if is_green(status, "All sectors read") {
+        if is_green(status, LightName::Read) {
             let limit = self.every + self.jumped + DAY;
             for disk in self.disks.iter().filter(|disk| disk.is_in && disk.oldest() + limit < at) {
                 faults.push(format!("all sectors read is green, and one of {} was not for long", disk.key));
@@ -44,7 +44,7 @@ impl YearOracle {
 
     /// Judges the lights of arrays and of alerts, at a time at which the watch has run for hours.
     pub(super) fn judge_lights(&mut self, at: u64, status: &WatchStatus) {
-        if is_green(status, "Redundancy") {
+        if is_green(status, LightName::Redundancy) {
             let is_bad = |since: Option<u64>, slack| since.is_some_and(|since| since + slack <= at);
             let bad = self
                 .arrays
@@ -53,7 +53,7 @@ impl YearOracle {
                 .map(|(key, _)| format!("redundancy is green, and {key} has lost some"));
             bad.into_iter().for_each(|text| self.fault(at, text));
         }
-        if is_green(status, "Alerts") {
+        if is_green(status, LightName::Alerts) {
             let jumped = self.jumped;
             let is_long = |since: u64, span: u64| since.saturating_add(span + DAY + jumped) <= at;
             let bad = self.mail.channels.iter().find_map(|(name, channel)| {

@@ -65,7 +65,7 @@ fn of_a_machine_of_which_nothing_is_seen_no_light_is_green_but_that_of_alerts() 
     rig.feed(WatchEvent::Blind(Some(rig.now)));
     let status = rig.watch.status(rig.now);
     assert!(status.lights[..3].iter().all(|light| light.colour != LightColour::Green), "{:?}", status.lights);
-    assert_eq!((status.lights[3].colour, status.to_do), (LightColour::Green, vec![]));
+    assert_eq!((status.lights[3].colour, status.to_do.lines()), (LightColour::Green, vec![]));
 }
 
 #[test]

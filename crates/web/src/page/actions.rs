@@ -2,7 +2,7 @@
 
 use super::view::PageView;
 use maud::{Markup, html};
-use scrubjay_jobs::control::ReadingEntry;
+use scrubjay_jobs::control::{ReadingActivity, ReadingEntry};
 use scrubjay_watch::typed;
 
 /// The page to which a form leads back.
@@ -33,7 +33,7 @@ pub fn scrub_now(
 ) -> Markup {
     let verb = if view.status.arrays.iter().any(|array| array.key == subject) { "checks" } else { "reads" };
     html! {
-        @if reading.activity == "held" {
+        @if reading.activity == ReadingActivity::Held {
             p.how { code { "sudo scrubjay scrub-now " (typed(subject)) } " " (verb) " it now, not when it is due" }
             (form(view, "/do/scrub-now", subject, back, ("Scrub now", subject_name)))
         }

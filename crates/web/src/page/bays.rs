@@ -9,6 +9,7 @@ use scrubjay_core::units::Nanos;
 use scrubjay_jobs::control::DiskEntry;
 use scrubjay_jobs::control::wording::disk_called;
 use scrubjay_jobs::quantity::show_time;
+use scrubjay_watch::health::HealthState;
 use std::collections::BTreeMap;
 
 /// A value is odd if it is this many times as far from the median as half of all values are (about three standard
@@ -19,8 +20,8 @@ const OUTLIER_FACTOR: f64 = 4.5;
 pub fn section(view: &PageView<'_>) -> Markup {
     let mut all: Vec<&DiskEntry> = view.status.disks.iter().collect();
     all.sort_by_key(|disk| disks::order(disk));
-    let mut deviant: Vec<&DiskEntry> = all.iter().copied().filter(|disk| disk.health != "ok").collect();
-    deviant.sort_by_key(|disk| tone::rank(&disk.health));
+    let mut deviant: Vec<&DiskEntry> = all.iter().copied().filter(|disk| disk.health != HealthState::Ok).collect();
+    deviant.sort_by_key(|disk| tone::rank(disk.health));
     let (count, ok) = (all.len(), all.len() - deviant.len());
     html! {
         section aria-labelledby="disks" {
@@ -46,14 +47,14 @@ pub fn section(view: &PageView<'_>) -> Markup {
 }
 
 fn bay(view: &PageView<'_>, disk: &DiskEntry) -> Markup {
-    let tone = tone::of_health(&disk.health, view.time());
+    let tone = tone::of_health(disk.health, view.time());
     let name = disk.name.as_deref().unwrap_or("gone");
-    let words = format!("{}: {}", disk_called(disk), disk.health);
+    let words = format!("{}: {}", disk_called(disk), disk.health.word());
     html! {
         div role="listitem" data-find=(disks::search_text(disk)) {
             a class={ "item bay " (tone) } href={ "/d/" (encoded(&disk.key)) } title=(words) aria-label=(words) {
                 b { (disk.bay.as_deref().unwrap_or(name)) }
-                span { @if disk.health == "ok" { (name) } @else { (disk.health) } }
+                span { @if disk.health == HealthState::Ok { (name) } @else { (disk.health.word()) } }
             }
         }
     }
@@ -64,7 +65,7 @@ fn models(all: &[&DiskEntry]) -> Markup {
     let mut models: BTreeMap<&str, BTreeMap<(u8, &str), usize>> = BTreeMap::new();
     for disk in all {
         let states = models.entry(&disk.model).or_default();
-        *states.entry((tone::rank(&disk.health), &disk.health)).or_default() += 1;
+        *states.entry((tone::rank(disk.health), disk.health.word())).or_default() += 1;
     }
     html! {
         table.models aria-label="Models" {

@@ -7,10 +7,13 @@ use crate::feed::PictureTime;
 use maud::{Markup, html};
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_jobs::control::DiskEntry;
-use scrubjay_jobs::control::past::{CounterEntry, DiskDetail, DiskPast, FindingEntry, PassEntry, PastEvent};
+use scrubjay_jobs::control::past::{
+    CounterEntry, DiskDetail, DiskPast, FindingEntry, HistoryEventKind, PassEntry, PastEvent,
+};
 use scrubjay_jobs::control::wording::{ago, date, disk_bad, disk_called, disk_now, moment, span};
 use scrubjay_jobs::quantity::{show_count, show_time};
-use scrubjay_watch::health::NO_SIGN;
+use scrubjay_watch::facts::MediaKind;
+use scrubjay_watch::health::{HealthState, NO_SIGN};
 use scrubjay_watch::typed;
 use std::fmt::Write as _;
 
@@ -24,8 +27,9 @@ pub fn page(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> M
     let detail = past.and_then(|past| past.detail.as_ref());
     let incidents: Vec<_> = status.incidents.iter().filter(|incident| incident.subject == disk.key).collect();
     // For a message the time of its delivery is enough.
-    let events =
-        detail.map(|detail| detail.events.iter().filter(|event| event.kind != "message-written").cloned().collect());
+    let events = detail.map(|detail| {
+        detail.events.iter().filter(|event| event.kind != HistoryEventKind::MessageWritten).cloned().collect()
+    });
     let events: Vec<PastEvent> = events.unwrap_or_default();
     let body = html! {
         nav.up { a href="/" { "All disks" } }
@@ -33,12 +37,12 @@ pub fn page(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> M
             h1 { (disk_called(disk)) " " (disks::badge(view, disk)) }
             p.facts {
                 (disk.model) " · serial " (disk.serial.as_deref().unwrap_or("not reported")) " · " (Bytes(disk.bytes)) " · "
-                (if disk.media == "spinning" { "hard disk" } else { "flash" }) " · identity " (disk.key)
+                (if disk.media == MediaKind::Spinning { "hard disk" } else { "flash" }) " · identity " (disk.key)
             }
             (disks::reasons(disk))
             @for incident in &incidents {
                 p {
-                    strong { (frame::with_command(&incident.headline)) } " since " (date(incident.since))
+                    strong { (incident.headline) } " since " (date(incident.since))
                     @if incident.is_accepted { " (accepted)" }
                 }
                 @if !incident.is_accepted { (actions::accept(view, &incident.subject, &incident.headline, BackTo::Disk)) }
@@ -82,7 +86,7 @@ pub fn page(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> M
         }
     };
     let prefix = if view.time() == PictureTime::Old { "not known now; was " } else { "" };
-    frame::page(view, &format!("{}: {prefix}{}", disk_called(disk), disk.health), &body)
+    frame::page(view, &format!("{}: {prefix}{}", disk_called(disk), disk.health.word()), &body)
 }
 
 fn reading(view: &PageView<'_>, disk: &DiskEntry) -> Markup {
@@ -163,7 +167,7 @@ fn smart(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> Mark
                         dt { "The drive's own" } dd { (verdict(drive.passed)) }
                         dt { "Why" } dd {
                             (reasons(disk))
-                            @if disk.health == "ok" && disk.media == "spinning" { ". " span.soft { (NO_SIGN.words) " (" (NO_SIGN.source) ")" } }
+                            @if disk.health == HealthState::Ok && disk.media == MediaKind::Spinning { ". " span.soft { (NO_SIGN.words) " (" (NO_SIGN.source) ")" } }
                         }
                         dt { "Read" } dd { (moment(drive.read)) }
                         @if let Some(celsius) = drive.celsius { dt { "Temperature" } dd { (celsius) " °C" } }
@@ -236,7 +240,7 @@ fn claim(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> Stri
         view.status.host,
         view.status.version
     ));
-    line(format_args!("State          {}: {}", disk.health, reasons(disk)));
+    line(format_args!("State          {}: {}", disk.health.word(), reasons(disk)));
     if let Some(drive) = past.map(|past| &past.drive).filter(|drive| drive.read > 0) {
         line(format_args!("SMART          own verdict {}, read {}", verdict(drive.passed), moment(drive.read)));
         for counter in drive.counters.iter().filter(|counter| tone::is_raised(counter)) {
@@ -268,7 +272,7 @@ fn claim(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> Stri
 
 /// The reasons for a disk's state. Of an unknown disk nothing good is stated.
 fn reasons(disk: &DiskEntry) -> String {
-    match (disk.reasons.is_empty(), disk.health == "ok") {
+    match (disk.reasons.is_empty(), disk.health == HealthState::Ok) {
         (false, _) => disk.reasons.join("; "),
         (true, true) => "nothing speaks against it".to_owned(),
         (true, false) => "nothing else is known of it".to_owned(),
@@ -281,14 +285,14 @@ mod tests {
 
     #[test]
     fn a_disk_in_an_unknown_state_gets_no_good_reason() {
-        let disk = |health: &str, reasons: &[&str]| {
+        let disk = |health: HealthState, reasons: &[&str]| {
             let reasons: Vec<String> = reasons.iter().map(|&reason| reason.to_owned()).collect();
-            super::reasons(&DiskEntry { health: health.into(), reasons, ..DiskEntry::default() })
+            super::reasons(&DiskEntry { health, reasons, ..DiskEntry::default() })
         };
-        assert_eq!(disk("ok", &[]), "nothing speaks against it");
-        for health in ["unknown", "missing", "asleep"] {
-            assert_eq!(disk(health, &[]), "nothing else is known of it", "{health}");
+        assert_eq!(disk(HealthState::Ok, &[]), "nothing speaks against it");
+        for health in [HealthState::Unknown, HealthState::Missing, HealthState::Asleep] {
+            assert_eq!(disk(health, &[]), "nothing else is known of it", "{health:?}");
         }
-        assert_eq!(disk("replace", &["8 unreadable sectors", "pending"]), "8 unreadable sectors; pending");
+        assert_eq!(disk(HealthState::Replace, &["8 unreadable sectors", "pending"]), "8 unreadable sectors; pending");
     }
 }

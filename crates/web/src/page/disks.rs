@@ -59,8 +59,12 @@ pub fn single(view: &PageView<'_>, disk: &DiskEntry) -> Markup {
 
 /// The word for a disk's state.
 pub fn badge(view: &PageView<'_>, disk: &DiskEntry) -> Markup {
-    let word = if view.time() == PictureTime::Old { format!("was {}", disk.health) } else { disk.health.clone() };
-    html! { span class={ "badge " (tone::of_health(&disk.health, view.time())) } { (word) } }
+    let word = if view.time() == PictureTime::Old {
+        format!("was {}", disk.health.word())
+    } else {
+        disk.health.word().to_owned()
+    };
+    html! { span class={ "badge " (tone::of_health(disk.health, view.time())) } { (word) } }
 }
 
 /// The reasons for it.
@@ -121,7 +125,7 @@ fn row(view: &PageView<'_>, disk: &DiskEntry, has_temperature: bool, has_serial:
             }
             td data-h="Model" { @if disk.model.is_empty() { "-" } @else { (disk.model) } }
             td.serial data-h=(if has_serial { "Serial" } else { "Identity" }) { (disk.serial.as_deref().unwrap_or(&disk.key)) }
-            td data-h="State" data-sort=(tone::rank(&disk.health)) {
+            td data-h="State" data-sort=(tone::rank(disk.health)) {
                 (badge(view, disk))
                 @if let Some(reason) = disk.reasons.first() { " " span.why { (reason) } }
             }
@@ -157,7 +161,7 @@ fn months_words(months: &[u64]) -> String {
 /// The text that the filter searches.
 pub fn search_text(disk: &DiskEntry) -> String {
     let serial = disk.serial.as_deref().unwrap_or_default();
-    format!("{} {} {} {serial} {}", disk_called(disk), disk.model, disk.key, disk.health).to_lowercase()
+    format!("{} {} {} {serial} {}", disk_called(disk), disk.model, disk.key, disk.health.word()).to_lowercase()
 }
 
 /// The number of a disk's bay, by which disks are sorted.

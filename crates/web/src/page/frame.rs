@@ -6,10 +6,11 @@ use crate::assets::{ICON, SCRIPT, STYLE};
 use crate::feed::PictureTime;
 use maud::{DOCTYPE, Markup, html};
 use scrubjay_jobs::control::wording::moment;
+use scrubjay_watch::status::{LightColour, LightName};
 
 /// The tone of the whole page: that of the worst light.
 pub fn worst(view: &PageView<'_>) -> &'static str {
-    let tones = view.status.lights.iter().map(|light| tone::of_light(&light.colour, view.time()));
+    let tones = view.status.lights.iter().map(|light| tone::of_light(light.colour, view.time()));
     let rank = |tone: &&str| match *tone {
         "act" => 0,
         "look" => 1,
@@ -20,7 +21,8 @@ pub fn worst(view: &PageView<'_>) -> &'static str {
     let worst = tones.min_by_key(rank).unwrap_or("unknown");
     // A state that a person has accepted raises no alarm; but it is not well.
     let is_open = view.status.incidents.iter().any(|incident| !incident.is_accepted);
-    let is_silent = view.status.lights.iter().any(|light| light.name == "Alerts" && light.colour == "red");
+    let is_silent =
+        view.status.lights.iter().any(|light| light.name == LightName::Alerts && light.colour == LightColour::Red);
     if worst == "act" && !is_open && !is_silent { "look" } else { worst }
 }
 
@@ -145,15 +147,9 @@ fn keys() -> Markup {
     }
 }
 
-/// Text with a command behind a colon: the command is set as code.
-pub fn with_command(text: &str) -> Markup {
-    let at = [": sudo scrubjay ", ": scrubjay "].iter().find_map(|start| text.find(start));
-    html! {
-        @match at {
-            Some(at) => { (text[..at]) ": " code { (text[at + 2..]) } }
-            None => { (text) }
-        }
-    }
+/// Words, and what to type, set as code.
+pub fn with_command(words: &str, command: Option<&str>) -> Markup {
+    html! { (words) @if let Some(command) = command { ": " code { (command) } } }
 }
 
 #[cfg(test)]
@@ -161,10 +157,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_in_a_text_is_marked_as_code() {
-        let shown = with_command("set up a channel for alerts: sudo scrubjay setup").into_string();
+    fn a_command_is_marked_as_code() {
+        let shown = with_command("set up a channel for alerts", Some("sudo scrubjay setup")).into_string();
         assert_eq!(shown, "set up a channel for alerts: <code>sudo scrubjay setup</code>");
-        assert_eq!(with_command("a <b>: x").into_string(), "a &lt;b&gt;: x");
+        assert_eq!(with_command("a <b>: x", None).into_string(), "a &lt;b&gt;: x");
         assert_eq!([age(0), age(119), age(120), age(7200)], ["0 s", "119 s", "2 min", "2 h"]);
     }
 }

@@ -9,9 +9,10 @@ use crate::http::request::encoded;
 use maud::{Markup, html};
 use scrubjay_core::units::Nanos;
 use scrubjay_jobs::control::wording::{self, ago, array_checked, array_now, can_lose, date, disk_called, pool_found};
-use scrubjay_jobs::control::{ArrayEntry, ChannelEntry, IncidentEntry, ReadingEntry, WatchDocument};
+use scrubjay_jobs::control::{ArrayEntry, ChannelEntry, IncidentEntry, ReadingActivity, ReadingEntry, WatchDocument};
 use scrubjay_jobs::quantity::{show_count, show_time};
 use scrubjay_watch::facts::ArrayKind;
+use scrubjay_watch::incident::IncidentKind;
 use scrubjay_watch::typed;
 
 /// Disks that are listed one by one, at most; more are shown as a map, as in the terminal.
@@ -48,8 +49,8 @@ fn safe(view: &PageView<'_>) -> Markup {
             h1.sentence { span class={ "dot " (frame::worst(view)) } {} span { (view.sentence()) } }
             ul.lights {
                 @for light in &status.lights {
-                    li class=(tone::of_light(&light.colour, view.time())) {
-                        b { (light.name) } " " span { (light.words) }
+                    li class=(tone::of_light(light.colour, view.time())) {
+                        b { (light.name.word()) } " " span { (light.words) }
                     }
                 }
             }
@@ -57,32 +58,29 @@ fn safe(view: &PageView<'_>) -> Markup {
     }
 }
 
-/// The incident of a line of what to do.
-fn incident_of<'s>(status: &'s WatchDocument, line: &str) -> Option<&'s IncidentEntry> {
-    status.incidents.iter().find(|incident| !incident.is_accepted && line.starts_with(&incident.headline))
-}
-
 fn to_do(view: &PageView<'_>) -> Markup {
     let status = view.status;
     let accepted = wording::accepted(status);
     html! {
-        @if !status.to_do.is_empty() {
+        @if !status.do_now.first.is_empty() {
             section.todo aria-labelledby="todo" {
                 h2 #todo { "Do now" }
                 ol {
-                    @for line in &status.to_do {
-                        @if line.starts_with("and ") { li.more { (line) } } @else {
-                            @let incident = incident_of(status, line);
-                            li {
-                                p { (with_command(line)) @if let Some(incident) = incident { " " (since(incident)) } }
-                                @if let Some(incident) = incident {
-                                    (incident_commands(status, incident))
-                                    (scrub_now(view, incident))
-                                    (actions::accept(view, &incident.subject, &incident.headline, BackTo::Front))
-                                }
+                    @for thing in &status.do_now.first {
+                        @let incident = thing.incident.and_then(|place| status.incidents.get(place));
+                        li {
+                            p {
+                                (with_command(&thing.words, thing.command.as_deref()))
+                                @if let Some(incident) = incident { " " (since(incident)) }
+                            }
+                            @if let Some(incident) = incident {
+                                (incident_commands(status, incident))
+                                (scrub_now(view, incident))
+                                (actions::accept(view, &incident.subject, &incident.headline, BackTo::Front))
                             }
                         }
                     }
+                    @if status.do_now.more > 0 { li.more { "and " (status.do_now.more) " more" } }
                 }
             }
         }
@@ -129,7 +127,7 @@ fn scrub_now(view: &PageView<'_>, incident: &IncidentEntry) -> Markup {
     let array = status.arrays.iter().find(|array| array.key == incident.subject && array.is_there);
     let reading = disk.map(|disk| &disk.reading).or_else(|| array?.check.as_ref());
     html! {
-        @if let Some(reading) = reading.filter(|_| incident.kind == "unread") {
+        @if let Some(reading) = reading.filter(|_| incident.kind == IncidentKind::Unread) {
             (actions::scrub_now(view, reading, &incident.subject, &incident.headline, BackTo::Front))
         }
     }
@@ -207,7 +205,7 @@ fn reading(status: &WatchDocument) -> Markup {
     let checks =
         status.arrays.iter().filter_map(|array| Some((format!("array {}", array.name), array.check.as_ref()?)));
     let now: Vec<(String, &ReadingEntry)> =
-        disks.chain(checks).filter(|(_, reading)| matches!(reading.activity.as_str(), "reading" | "waiting")).collect();
+        disks.chain(checks).filter(|(_, reading)| reading.activity != ReadingActivity::Held).collect();
     let all: Vec<&ReadingEntry> = status
         .disks
         .iter()
@@ -242,8 +240,8 @@ fn reading(status: &WatchDocument) -> Markup {
 
 fn reading_row(name: &str, reading: &ReadingEntry) -> Markup {
     let share = reading.pass_share.map(|share| (share * 100.0).clamp(0.0, 100.0));
-    let activity = match (reading.activity.as_str(), &reading.why) {
-        ("reading", _) => "reading".to_owned(),
+    let activity = match (reading.activity, &reading.why) {
+        (ReadingActivity::Reading, _) => "reading".to_owned(),
         (_, Some(why)) => why.clone(),
         (_, None) => "waiting".to_owned(),
     };
@@ -310,7 +308,7 @@ fn rest(status: &WatchDocument) -> Markup {
             section aria-labelledby="rest" {
                 h2 #rest { "Also" }
                 ul.plain {
-                    @for line in &lines { li { (with_command(line)) } }
+                    @for line in &lines { li { (with_command(&line.words, line.command)) } }
                     @for other in &status.others { li { "Another scrubber runs here: " (other) } }
                 }
             }

@@ -1,9 +1,9 @@
 //! The last twelve months: passes, findings, disks that came and went, problems and messages.
 
-use super::frame::with_command;
 use super::view::PageView;
 use maud::{Markup, PreEscaped, html};
 use scrubjay_chart::small::{self, TimelineRow};
+use scrubjay_jobs::control::past::HistoryEventKind::{self, *};
 use scrubjay_jobs::control::past::PastEvent;
 use scrubjay_jobs::control::wording::{date, moment};
 
@@ -15,12 +15,12 @@ const LISTED: usize = 40;
 const UUID_LENGTH: usize = 36;
 
 /// Rows: their name, the class of their marks, and their kinds of events.
-const ROWS: [(&str, &str, &[&str]); 5] = [
-    ("Passes finished", "pass", &["pass-finished", "check-finished"]),
-    ("Found unreadable", "bad", &["unreadable-found"]),
-    ("Disks in and out", "disk", &["disk-gone", "disk-back", "disk-replaced", "disk-seen", "disk-forgotten"]),
-    ("Problems", "act", &["incident-opened", "incident-grown"]),
-    ("Messages", "told", &["message-delivered"]),
+const ROWS: [(&str, &str, &[HistoryEventKind]); 5] = [
+    ("Passes finished", "pass", &[PassFinished, CheckFinished]),
+    ("Found unreadable", "bad", &[UnreadableFound]),
+    ("Disks in and out", "disk", &[DiskGone, DiskBack, DiskReplaced, DiskSeen, DiskForgotten]),
+    ("Problems", "act", &[IncidentOpened, IncidentGrown]),
+    ("Messages", "told", &[MessageDelivered]),
 ];
 
 /// Draws the section.
@@ -50,9 +50,8 @@ pub fn year(view: &PageView<'_>) -> Markup {
 
 fn rows(view: &PageView<'_>, events: &[PastEvent], from: u64, now: u64) -> Vec<TimelineRow> {
     let share = |at: u64| (at - from) as f64 / (now - from).max(1) as f64;
-    let row = |(name, class, kinds): &(&str, &'static str, &[&str])| {
-        let of_row =
-            events.iter().filter(|event| kinds.contains(&event.kind.as_str()) && (from..=now).contains(&event.at));
+    let row = |(name, class, kinds): &(&str, &'static str, &[HistoryEventKind])| {
+        let of_row = events.iter().filter(|event| kinds.contains(&event.kind) && (from..=now).contains(&event.at));
         let marks = of_row.map(|event| {
             let words = format!("{}  {} {}: {}", date(event.at), subject(view, event), kind(event), event.words);
             (share(event.at), words.trim_end_matches([':', ' ']).to_owned())
@@ -78,15 +77,16 @@ fn names() -> String {
 }
 
 fn label(events: &[PastEvent], from: u64) -> String {
-    let count =
-        |kinds: &[&str]| events.iter().filter(|event| event.at >= from && kinds.contains(&event.kind.as_str())).count();
+    let count = |kinds: &[HistoryEventKind]| {
+        events.iter().filter(|event| event.at >= from && kinds.contains(&event.kind)).count()
+    };
     let counts: Vec<String> =
         ROWS.iter().map(|(name, _, kinds)| format!("{}: {}", name.to_lowercase(), count(kinds))).collect();
     format!("Twelve months. {}", counts.join(", "))
 }
 
 fn kind(event: &PastEvent) -> String {
-    event.kind.replace('-', " ")
+    event.kind.word().replace('-', " ")
 }
 
 /// The subject of an event: an array by its name, or by the beginning of its UUID; others as in the history.
@@ -110,7 +110,7 @@ pub fn list(view: &PageView<'_>, events: &[PastEvent], most: usize) -> Markup {
                         td data-h="When" { (moment(event.at)) }
                         td data-h="Event" { (kind(event)) }
                         td data-h="Of" { (subject(view, event)) }
-                        td data-h="What" { (with_command(&event.words)) }
+                        td data-h="What" { (event.words) }
                     }
                 }
             }

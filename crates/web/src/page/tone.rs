@@ -2,28 +2,30 @@
 
 use crate::feed::PictureTime;
 use scrubjay_jobs::control::past::CounterEntry;
+use scrubjay_watch::health::HealthState;
+use scrubjay_watch::status::LightColour;
 
 /// The class of a light.
-pub fn of_light(colour: &str, time: PictureTime) -> &'static str {
+pub fn of_light(colour: LightColour, time: PictureTime) -> &'static str {
     match colour {
         _ if time == PictureTime::Old => "unknown",
-        "green" => good(time),
-        "yellow" => "look",
-        "red" => "act",
-        "none" => "none",
-        _ => "unknown",
+        LightColour::Green => good(time),
+        LightColour::Yellow => "look",
+        LightColour::Red => "act",
+        LightColour::None => "none",
+        LightColour::Grey => "unknown",
     }
 }
 
 /// The class of a disk's state.
-pub fn of_health(health: &str, time: PictureTime) -> &'static str {
+pub fn of_health(health: HealthState, time: PictureTime) -> &'static str {
     match health {
         _ if time == PictureTime::Old => "unknown",
-        "ok" => good(time),
-        "watch" | "worn" => "look",
-        "replace" | "missing" | "hot" => "act",
-        "asleep" => "asleep",
-        _ => "unknown",
+        HealthState::Ok => good(time),
+        HealthState::Watch | HealthState::Worn => "look",
+        HealthState::Replace | HealthState::Missing | HealthState::Hot => "act",
+        HealthState::Asleep => "asleep",
+        HealthState::Unknown | HealthState::Virtual => "unknown",
     }
 }
 
@@ -37,19 +39,8 @@ fn good(time: PictureTime) -> &'static str {
 }
 
 /// The rank of a disk's state, the worst first.
-pub fn rank(health: &str) -> u8 {
-    match health {
-        "replace" => 0,
-        "missing" => 1,
-        "hot" => 2,
-        "worn" => 3,
-        "watch" => 4,
-        "unknown" => 5,
-        "virtual" => 6,
-        "asleep" => 7,
-        "ok" => 9,
-        _ => 8,
-    }
+pub fn rank(health: HealthState) -> u8 {
+    HealthState::Replace as u8 - health as u8
 }
 
 /// Is a counter worth showing?

@@ -2,7 +2,10 @@
 
 use super::*;
 use crate::feed::AskWatch;
-use scrubjay_jobs::control::{IncidentEntry, LightEntry, ReadingEntry};
+use scrubjay_jobs::control::{DoNowEntry, IncidentEntry, LightEntry, ReadingActivity, ReadingEntry, ToDoEntry};
+use scrubjay_watch::health::HealthState;
+use scrubjay_watch::incident::{IncidentKind, Urgency};
+use scrubjay_watch::status::{LightColour, LightName};
 
 const KEY: &str = "abababababababababababababababababababababababababababababababab";
 const EVIL: &str = "<script>alert(1)</script>\u{1b}[31m\"'&";
@@ -15,36 +18,44 @@ fn status() -> WatchDocument {
         model: EVIL.into(),
         name: Some("sda".into()),
         bay: Some(EVIL.into()),
-        health: "replace".into(),
+        health: HealthState::Replace,
         reasons: vec![EVIL.into()],
-        reading: ReadingEntry { activity: "held".into(), ..ReadingEntry::default() },
+        reading: ReadingEntry { activity: ReadingActivity::Held, ..ReadingEntry::default() },
         ..DiskEntry::default()
     };
     let notes = vec![EVIL.into()];
     let read = DiskEntry {
         key: "ZL2ABCDF".into(),
         name: Some("sdb".into()),
-        health: "ok".into(),
-        reading: ReadingEntry { activity: "reading".into(), is_blind: true, notes, ..ReadingEntry::default() },
+        health: HealthState::Ok,
+        reading: ReadingEntry { activity: ReadingActivity::Reading, is_blind: true, notes, ..ReadingEntry::default() },
         ..DiskEntry::default()
     };
-    let incident = |kind: &str, urgency: &str| IncidentEntry {
+    let incident = |kind, urgency: Urgency| IncidentEntry {
         subject: "ZL2ABCDE".into(),
-        kind: kind.into(),
-        urgency: urgency.into(),
-        headline: format!("{urgency} {EVIL}"),
+        kind,
+        urgency,
+        headline: format!("{} {EVIL}", urgency.word()),
         since: 5,
         is_accepted: false,
+    };
+    let to_do = |incident, word: &str| ToDoEntry {
+        incident: Some(incident),
+        words: format!("{word} {EVIL}"),
+        command: Some(EVIL.into()),
     };
     WatchDocument {
         host: "nas1".into(),
         time: 1_773_320_400,
-        verdict: "replace".into(),
+        verdict: Some(HealthState::Replace),
         sentence: format!("1 problem: {EVIL}"),
-        lights: vec![LightEntry { name: "Disks".into(), colour: "green".into(), words: EVIL.into() }],
-        to_do: vec![format!("replace {EVIL}"), format!("notice {EVIL}")],
+        lights: vec![LightEntry { name: LightName::Disks, colour: LightColour::Green, words: EVIL.into() }],
+        do_now: DoNowEntry { first: vec![to_do(0, "replace"), to_do(1, "notice")], more: 0 },
         disks: vec![disk, read],
-        incidents: vec![incident("health", "replace"), incident("unread", "notice")],
+        incidents: vec![
+            incident(IncidentKind::Health, Urgency::Replace),
+            incident(IncidentKind::Unread, Urgency::Notice),
+        ],
         ..WatchDocument::default()
     }
 }

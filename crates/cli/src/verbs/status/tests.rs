@@ -1,7 +1,13 @@
 //! The status as it is printed.
 
 use super::*;
-use scrubjay_jobs::control::{ForecastEntry, IncidentEntry, LightEntry, ReadingEntry};
+use scrubjay_jobs::control::{
+    DoNowEntry, ForecastEntry, IncidentEntry, LightEntry, ReadingActivity, ReadingEntry, ToDoEntry,
+};
+use scrubjay_watch::facts::{ArrayActivity, MediaKind};
+use scrubjay_watch::health::HealthState;
+use scrubjay_watch::incident::{IncidentKind, Urgency};
+use scrubjay_watch::status::{LightColour, LightName};
 
 const NOW: u64 = 1_773_320_400; // 12 Mar 2026
 
@@ -14,13 +20,13 @@ fn disk(name: &str, key: &str) -> DiskEntry {
         model: "ST16000NM001G".into(),
         bay: None,
         bytes: 16_000_900_661_248,
-        media: "spinning".into(),
-        health: "ok".into(),
+        media: MediaKind::Spinning,
+        health: HealthState::Ok,
         reasons: Vec::new(),
         reading: ReadingEntry {
             oldest_read: Some(NOW - 12 * 86_400),
             due: NOW + 20 * 86_400,
-            activity: "held".into(),
+            activity: ReadingActivity::Held,
             why: Some("next pass begins 21 Mar 2026 03:10".into()),
             budget_nanos: 2_000_000,
             lateness: Some(0),
@@ -31,23 +37,30 @@ fn disk(name: &str, key: &str) -> DiskEntry {
 }
 
 fn status() -> WatchDocument {
-    let light = |name: &str, words: &str| LightEntry { name: name.into(), colour: "green".into(), words: words.into() };
+    let light = |name, words: &str| LightEntry { name, colour: LightColour::Green, words: words.into() };
     let reading = ReadingEntry {
-        activity: "reading".into(),
+        activity: ReadingActivity::Reading,
         why: None,
         pass_share: Some(0.439),
         forecast: Some(ForecastEntry { low: NOW + 86_400, likely: NOW + 3 * 86_400, high: NOW + 5 * 86_400 }),
         ..disk("sdb", "ZL2ABCDF").reading
     };
     let read = DiskEntry { reading: reading.clone(), ..disk("sdb", "ZL2ABCDF") };
-    let mut bad = DiskEntry { health: "replace".into(), bay: Some("3".into()), ..disk("sdc", "ZL2ABCDE") };
+    let mut bad = DiskEntry { health: HealthState::Replace, bay: Some("3".into()), ..disk("sdc", "ZL2ABCDE") };
     bad.reading.unreadable = 8;
     WatchDocument {
         host: "nas1".into(),
         time: NOW,
         sentence: "1 problem: bay 3 (ZL2ABCDE) should be replaced".into(),
-        lights: vec![light("Disks", "2 ok, 1 replace"), light("Alerts", "email proven 12 Mar 2026")],
-        to_do: vec!["bay 3 (ZL2ABCDE) should be replaced".into()],
+        lights: vec![light(LightName::Disks, "2 ok, 1 replace"), light(LightName::Alerts, "email proven 12 Mar 2026")],
+        do_now: DoNowEntry {
+            first: vec![ToDoEntry {
+                incident: Some(0),
+                words: "bay 3 (ZL2ABCDE) should be replaced".into(),
+                command: None,
+            }],
+            more: 2,
+        },
         arrays: vec![ArrayEntry {
             redundancy: 2,
             key: "uuid".into(),
@@ -58,15 +71,15 @@ fn status() -> WatchDocument {
             pool: None,
             lost_stripes: None,
             redundancy_left: 0,
-            activity: "idle".into(),
+            activity: ArrayActivity::Idle,
             is_there: true,
             check: Some(reading),
         }],
         disks: vec![disk("sda", "ZL2ABCDD"), read, bad],
         incidents: vec![IncidentEntry {
             subject: "ZL2ABCDE".into(),
-            kind: "health".into(),
-            urgency: "replace".into(),
+            kind: IncidentKind::Health,
+            urgency: Urgency::Replace,
             headline: "bay 3 (ZL2ABCDE) should be replaced".into(),
             since: NOW,
             is_accepted: true,
@@ -92,6 +105,7 @@ fn the_sentence_comes_first_and_each_disk_has_a_line() {
     );
     assert!(text.contains("12 d ago        8            next pass begins 21 Mar 2026 03:10"), "{text}");
     assert!(text.contains("reading, 43 %, ends 15 Mar 2026"), "{text}");
+    assert!(text.contains("Do now\n  1. bay 3 (ZL2ABCDE) should be replaced\n     and 2 more\n"), "{text}");
     assert!(text.contains("Accepted\n  bay 3"), "{text}");
 }
 
@@ -99,7 +113,7 @@ fn the_sentence_comes_first_and_each_disk_has_a_line() {
 fn of_many_disks_only_those_that_deviate_are_listed() {
     let many = (0..60).map(|number| disk(&format!("sd{number}"), &format!("S{number}"))).collect();
     let mut status = WatchDocument { disks: many, ..status() };
-    status.disks[7].health = "watch".into();
+    status.disks[7].health = HealthState::Watch;
     let text = text(&status, Some(80));
     assert!(text.contains("and 59 more that are ok and not being read"), "{text}");
     assert!(text.contains("sd7"), "{text}");

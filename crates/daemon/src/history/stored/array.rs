@@ -2,7 +2,6 @@
 
 use super::pool::{pool_of, pool_text};
 use crate::history::nested;
-use crate::history::spelling::Spelled;
 use crate::history::values::{all, kind, not_understood, put, signed, unsigned, unsigned_or_none};
 use rusqlite::{Connection, Result, Row};
 use scrubjay_core::layout::{Layout, LayoutKind, Shape};
@@ -25,7 +24,7 @@ pub fn keep_array(database: &Connection, facts: &ArrayFacts) -> Result<()> {
             ("name", name),
             ("level", level),
             ("redundancy", redundancy),
-            ("activity", &activity.spelled()),
+            ("activity", &activity.word()),
             ("members", &nested::members(members)),
             ("layout", &kind),
             ("layout_data", &data),

@@ -1,7 +1,6 @@
 //! Rows of disks, with their counters.
 
 use crate::history::nested;
-use crate::history::spelling::Spelled;
 use crate::history::values::{all, date, kind, put, second, signed, unsigned};
 use rusqlite::{Connection, Result, Row};
 use scrubjay_watch::counters::{CounterHistory, CounterKind};
@@ -35,7 +34,7 @@ pub fn keep_disk(database: &Connection, row: &DiskRow) -> Result<()> {
             ("serial", serial),
             ("bay", bay),
             ("controller", controller),
-            ("media", &media.spelled()),
+            ("media", &media.word()),
             ("sectors", &signed(*sectors)),
             ("place", place),
             ("passed", passed),
@@ -63,7 +62,7 @@ fn keep_counter(database: &Connection, key: &DiskKey, counter: CounterKind, hist
         "disk_counter",
         &[
             ("disk", &key.0),
-            ("kind", &counter.spelled()),
+            ("kind", &counter.word()),
             ("value", &signed(value)),
             ("growth", &signed(growth)),
             ("since", &second(since)),

@@ -1,7 +1,6 @@
 //! Rows of incidents: open ones, and those that were over of late.
 
 use crate::history::nested;
-use crate::history::spelling::Spelled;
 use crate::history::values::{all, date, date_or_none, kind, put, second, second_or_none, signed, unsigned_or_none};
 use rusqlite::{Connection, Result, Row};
 use scrubjay_watch::incident::{Condition, IncidentKey, IncidentRow, MessageId, PastIncident};
@@ -34,16 +33,16 @@ pub fn keep_incident(database: &Connection, row: &IncidentRow) -> Result<()> {
         &[
             ("sort", &sort),
             ("subject", &subject),
-            ("kind", &kind.spelled()),
+            ("kind", &kind.word()),
             ("opened", &second(*opened)),
-            ("urgency", &urgency.spelled()),
+            ("urgency", &urgency.word()),
             ("amounts", &nested::amounts(amounts)),
             ("headline", headline),
             ("lines", &nested::lines(lines)),
             ("controller", controller),
             ("told", &second_or_none(*last_message)),
             ("known", &nested::amounts(known)),
-            ("known_urgency", &known_urgency.spelled()),
+            ("known_urgency", &known_urgency.word()),
             ("less_since", &second_or_none(*less_since)),
             ("reminders", reminders),
             ("is_accepted", is_accepted),
@@ -66,7 +65,7 @@ pub fn keep_past(database: &Connection, row: &PastIncident) -> Result<()> {
         &[
             ("sort", &sort),
             ("subject", &subject),
-            ("kind", &key.kind.spelled()),
+            ("kind", &key.kind.word()),
             ("ended", &second(*ended)),
             ("returns", returns),
             ("written", &nested::dates(written)),

@@ -1,7 +1,6 @@
 //! Rows of messages that wait or are under way.
 
 use crate::history::nested;
-use crate::history::spelling::Spelled;
 use crate::history::values::{all, date, kind, not_understood, put, second, signed, unsigned};
 use rusqlite::{Connection, Result, Row};
 use scrubjay_watch::incident::MessageReason;
@@ -36,7 +35,7 @@ pub fn keep_message(database: &Connection, row: &MessageRow) -> Result<()> {
             ("reason", &reason),
             ("reminder", &reminder),
             ("about", &nested::about(about)),
-            ("urgency", &urgency.spelled()),
+            ("urgency", &urgency.word()),
             ("subject", subject),
             ("body", body),
             ("written", &second(*written)),

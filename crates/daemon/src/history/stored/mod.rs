@@ -44,13 +44,13 @@ pub fn remove(database: &Connection, key: &RowKey) -> Result<()> {
         RowKey::Array(key) => database.execute("DELETE FROM array WHERE array = ?1", [key]),
         RowKey::Incident(key) => {
             let (sort, subject) = super::nested::subject(&key.subject);
-            let kind = super::spelling::Spelled::spelled(key.kind);
+            let kind = key.kind.word();
             let sql = "DELETE FROM incident WHERE sort = ?1 AND subject = ?2 AND kind = ?3";
             database.execute(sql, params![sort, subject, kind])
         }
         RowKey::Past(key) => {
             let (sort, subject) = super::nested::subject(&key.subject);
-            let kind = super::spelling::Spelled::spelled(key.kind);
+            let kind = key.kind.word();
             let sql = "DELETE FROM incident_past WHERE sort = ?1 AND subject = ?2 AND kind = ?3";
             database.execute(sql, params![sort, subject, kind])
         }
