@@ -5,14 +5,14 @@ use crate::exit::Exit;
 use crate::say::{print_prose, shown, shown_path};
 use crate::{columns, verbs, zfs};
 use anyhow::{Context, Result};
+use scrubjay_control::{ArrayEntry, WatchDocument};
+use scrubjay_core::quantity::{show_count, show_time};
 use scrubjay_core::scrub::saved::Saved;
 use scrubjay_core::units::{Nanos, SectorRange};
 use scrubjay_device::completion::own_uid;
 use scrubjay_device::inventory::{self, InventoryDisk};
 use scrubjay_device::store::{self, StateStore};
 use scrubjay_device::{claim, clock, target::TargetError};
-use scrubjay_jobs::control::{ArrayEntry, WatchDocument};
-use scrubjay_jobs::quantity::{show_count, show_time};
 use scrubjay_jobs::sockets;
 use scrubjay_serve::volume::commands::Status;
 use serde::Serialize;
@@ -94,7 +94,7 @@ pub fn status(json: bool) -> Result<Exit> {
         let exit = if watch.is_some() { Exit::Clean } else { exit_of(&known) };
         let disks = known.iter().map(DiskDocument::of).collect();
         let pools = if watch.is_some() { Vec::new() } else { zfs::pools() };
-        let document = StatusDocument { schema: 1, version: scrubjay_jobs::version::version(), disks, pools, watch };
+        let document = StatusDocument { schema: 1, version: scrubjay_control::version::version(), disks, pools, watch };
         writeln!(out, "{}", serde_json::to_string(&document).context("the disks as JSON")?)?;
         return Ok(exit);
     }

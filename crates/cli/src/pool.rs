@@ -1,11 +1,11 @@
 //! The result of a btrfs scrub for people: what was wrong, in which files, and what to do.
 
+use scrubjay_core::quantity::show_count;
 use scrubjay_core::scrub::ScrubState;
 use scrubjay_core::units::Bytes;
 use scrubjay_device::btrfs::{BadEnd, BadKind, BadPlace, ScrubCounts};
 use scrubjay_jobs::outcome::{OutcomeKind, TargetOutcome};
 use scrubjay_jobs::pool::PoolOutcome;
-use scrubjay_jobs::quantity::show_count;
 
 /// Places that are listed, at most; `--json` has more.
 const PLACES_SHOWN: usize = 20;

@@ -3,6 +3,8 @@
 use crate::pool;
 use crate::say::{shown, shown_path};
 use crate::volume::admin::{NO_REDUNDANCY, summaries};
+use scrubjay_control::doing::held_up;
+use scrubjay_core::quantity::{show_count, show_time};
 use scrubjay_core::scrub::ScrubState;
 use scrubjay_core::scrub::idle::{Goal, GoalForm, Slowdown};
 use scrubjay_core::scrub::verdict::Cause;
@@ -10,9 +12,7 @@ use scrubjay_core::stats::DurationHistogram;
 use scrubjay_core::units::{Bytes, Nanos, SectorRange};
 use scrubjay_core::volume::finding::Resolution;
 use scrubjay_device::detector::DetectorKind;
-use scrubjay_jobs::doing::held_up;
 use scrubjay_jobs::outcome::{OutcomeKind, TargetOutcome};
-use scrubjay_jobs::quantity::{show_count, show_time};
 use scrubjay_jobs::sector;
 use scrubjay_serve::volume::commands::Status;
 use std::fs;

@@ -1,6 +1,6 @@
 //! Output to standard error, best effort: a closed standard error must not end a scrub of many hours.
 
-pub use scrubjay_device::shown::{shown, shown_path};
+pub use scrubjay_core::shown::{shown, shown_path};
 
 use crate::terminal;
 use std::fmt;

@@ -3,7 +3,7 @@
 use crate::args::{DiskModelArgs, ServiceArg, Traces};
 use crate::say::say;
 use anyhow::Result;
-use scrubjay_jobs::quantity::{show_count, show_time};
+use scrubjay_core::quantity::{show_count, show_time};
 use scrubjay_jobs::workload::{self, DeviceLoad, Hold, ISSUED_ONLY, TraceFiles, TraceNote};
 use scrubjay_trace::{OpenOptions, Record, ServiceSource, Trace};
 

@@ -1,10 +1,10 @@
 //! Pools of ZFS in the words of `scrubjay`, `status`, `doctor` and `explain`: asked of `zpool`, else read from labels.
 
 use crate::say::shown;
+use scrubjay_control::ArrayEntry;
+use scrubjay_control::wording::{ago, can_lose, pool_found, pool_now};
 use scrubjay_daemon::control::document::unwatched_array_entry;
 use scrubjay_daemon::discovery::zfs::PoolLooker;
-use scrubjay_jobs::control::ArrayEntry;
-use scrubjay_jobs::control::wording::{ago, can_lose, pool_found, pool_now};
 use scrubjay_watch::typed;
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! The watch's settings file: TOML, sixteen keys, each with a default. An empty file is valid.
 
 use crate::channels::ChannelSettings;
-use scrubjay_jobs::quantity;
+use scrubjay_core::quantity;
 use scrubjay_jobs::{JobError, config};
 use scrubjay_watch::calendar::{DAY, MINUTE};
 use scrubjay_watch::hours::DailyHours;

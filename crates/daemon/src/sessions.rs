@@ -3,6 +3,7 @@
 //! The saved state of a scrub knows the watch's pass by its date only: state that began no earlier counts as that pass.
 //! So reads by a person meanwhile count as well, and earlier reads do not.
 
+use scrubjay_control::SessionWork;
 use scrubjay_core::scrub::idle::{Goal, PolicyConfig};
 use scrubjay_core::scrub::saved::Saved;
 use scrubjay_core::scrub::verdict::{Cause, Unreadable};
@@ -15,7 +16,6 @@ use scrubjay_device::observed::ObservedSubject;
 use scrubjay_device::session::{ScrubSession, SessionEnded};
 use scrubjay_device::store::StateStore;
 use scrubjay_device::target::TargetIdentity;
-use scrubjay_jobs::control::SessionWork;
 use scrubjay_jobs::outcome::rows_unrepaired;
 use scrubjay_jobs::pool::PoolOutcome;
 use scrubjay_jobs::settings::{RunOptions, Settings};

@@ -7,10 +7,10 @@
 //! (Users do not see each other's claims, nor do containers with a `/run` of their own.)
 
 use crate::owner::{self, Meddler};
-use crate::shown::shown;
 use crate::store;
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
+use scrubjay_core::shown::shown;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;

@@ -42,7 +42,6 @@ pub mod pump;
 mod saver;
 pub mod session;
 pub mod sg;
-pub mod shown;
 mod standstill;
 pub mod store;
 pub mod subject;

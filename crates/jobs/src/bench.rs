@@ -224,7 +224,7 @@ impl<'o> BenchDiskDocument<'o> {
         };
         BenchDiskDocument {
             schema: 1,
-            version: crate::version::version(),
+            version: scrubjay_control::version::version(),
             target: &outcome.target,
             id: &outcome.key,
             measured: outcome.at.0,

@@ -1,6 +1,7 @@
 //! Why a job cannot be done, before it begins.
 
 use crate::parameter::UnusedParameter;
+use scrubjay_control::FolderError;
 use scrubjay_device::output::OutputError;
 use scrubjay_serve::remote::client::ClientError;
 use scrubjay_trace::InputError;
@@ -77,6 +78,12 @@ impl JobError {
             io::ErrorKind::PermissionDenied => JobError::Io { what, error },
             _ => JobError::Unopened { what, error },
         }
+    }
+}
+
+impl From<FolderError> for JobError {
+    fn from(error: FolderError) -> JobError {
+        JobError::Input(error.to_string())
     }
 }
 

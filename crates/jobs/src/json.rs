@@ -163,7 +163,7 @@ impl ScrubDocument {
     pub fn new(outcomes: &[TargetOutcome]) -> ScrubDocument {
         ScrubDocument {
             schema: 1,
-            version: crate::version::version(),
+            version: scrubjay_control::version::version(),
             targets: outcomes.iter().map(TargetDocument::new).collect(),
         }
     }

@@ -27,10 +27,8 @@
 pub mod bench;
 pub mod bench_log;
 pub mod config;
-pub mod control;
 pub mod costs;
 pub mod cut;
-pub mod doing;
 mod error;
 pub mod fio;
 pub mod job_control;
@@ -41,7 +39,6 @@ pub mod outcome;
 pub mod parallel;
 pub mod parameter;
 pub mod pool;
-pub mod quantity;
 pub mod report;
 pub mod sector;
 mod serde_words;
@@ -56,9 +53,7 @@ pub mod trace_output;
 pub mod tune;
 pub mod tune_document;
 pub mod verify_bench;
-pub mod version;
 pub mod workload;
 pub mod zfs_pool;
-pub mod zone;
 
 pub use error::JobError;

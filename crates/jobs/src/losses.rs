@@ -1,6 +1,6 @@
 //! Data of a trace that its new format cannot hold: counted while the trace is written, reported at the end.
 
-use crate::quantity::show_count;
+use scrubjay_core::quantity::show_count;
 use scrubjay_trace::formats::{Format, FormatWriter, Loss};
 use scrubjay_trace::{Devices, Record};
 

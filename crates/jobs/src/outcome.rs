@@ -1,9 +1,9 @@
 //! The outcome of one target: the source of JSON, text and alerts.
 
-use crate::control::wording;
 use crate::pool::PoolOutcome;
-use crate::quantity::show_count;
 use crate::target::TargetLogs;
+use scrubjay_control::wording;
+use scrubjay_core::quantity::show_count;
 use scrubjay_core::scrub::idle::Goal;
 use scrubjay_core::scrub::{ScrubReport, ScrubState};
 use scrubjay_core::units::{Bytes, SECTOR_BYTES, SectorRange};

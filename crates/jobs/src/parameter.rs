@@ -1,7 +1,7 @@
 //! Parameters of policies as people write them: texts parsed to values, and their help.
 
 use crate::named::{NamedRow, named};
-use crate::quantity;
+use scrubjay_core::quantity;
 use scrubjay_core::scrub::idle::{POLICIES, Parameter, ParameterRange, ParameterValue, PolicyKind};
 use scrubjay_core::scrub::idle::{PolicyConfig, PolicyParameters};
 

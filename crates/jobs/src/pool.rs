@@ -1,6 +1,6 @@
 //! The outcome of a btrfs scrub: its additional parts of JSON and text.
 
-use crate::quantity::show_time;
+use scrubjay_core::quantity::show_time;
 use scrubjay_core::scrub::ScrubState;
 use scrubjay_core::scrub::verdict::Cause;
 use scrubjay_core::units::{Nanos, SectorRange};

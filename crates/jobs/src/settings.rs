@@ -2,8 +2,8 @@
 
 use crate::named::named;
 use crate::parameter::{self, PolicyChoice};
-use crate::quantity;
 use crate::serde_words::Word;
+use scrubjay_core::quantity;
 use scrubjay_core::scrub::idle::{Goal, Parameter, ParameterValue, PolicyConfig, PolicyKind, PolicyParameters};
 use scrubjay_core::scrub::tour::{OrderKind, REGION_BYTES, SEGMENT_BYTES};
 use scrubjay_core::units::{Bytes, SECTOR_BYTES};

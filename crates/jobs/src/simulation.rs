@@ -109,7 +109,7 @@ impl SimulationDocument<'_> {
         let PolicyDescription { outcome, above_p99 } = played;
         SimulationDocument {
             schema: 1,
-            version: crate::version::version(),
+            version: scrubjay_control::version::version(),
             trace: &load.name,
             sha256: &[],
             policy: policy.name(),

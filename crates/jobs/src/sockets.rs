@@ -4,41 +4,24 @@
 //! need not be unique.
 
 use crate::JobError;
+use scrubjay_control::socket_folder;
 use scrubjay_device::completion::own_uid;
 use scrubjay_serve::remote::client::{ClientError, ControlClient};
 use scrubjay_serve::volume::commands::{CommandAnswer, Status, VolumeCommand};
+use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::{env, fs};
 
 /// The extension of a socket's file name.
 const SUFFIX: &str = "sock";
-
-/// The folder of control sockets: `$SCRUBJAY_RUN`; or for root `/run/scrubjay`; or `$XDG_RUNTIME_DIR/scrubjay`.
-///
-/// # Errors
-/// No folder is known.
-pub fn folder() -> Result<PathBuf, JobError> {
-    if let Some(folder) = env::var_os("SCRUBJAY_RUN") {
-        return Ok(folder.into());
-    }
-    // Only root can write to /run.
-    if fs::metadata("/run").is_ok() && own_uid() == 0 {
-        return Ok("/run/scrubjay".into());
-    }
-    match env::var_os("XDG_RUNTIME_DIR") {
-        Some(folder) => Ok(Path::new(&folder).join("scrubjay")),
-        None => Err(JobError::Input("no folder for control sockets: set SCRUBJAY_RUN to a folder of yours".into())),
-    }
-}
 
 /// The path of a volume's socket, by its UUID, in a folder that exists and that only this user can write to.
 ///
 /// # Errors
 /// The folder cannot be made, or others may write to it.
 pub fn socket_for(array: &str) -> Result<PathBuf, JobError> {
-    let folder = folder()?;
+    let folder = socket_folder()?;
     match fs::DirBuilder::new().mode(0o700).recursive(true).create(&folder) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => {
             return Err(JobError::Io { what: format!("cannot make {}", folder.display()), error });
@@ -70,7 +53,7 @@ fn check_owner(folder: &Path) -> Result<(), JobError> {
 /// # Errors
 /// The folder cannot be read, or others may write to it.
 pub fn sockets() -> Result<Vec<PathBuf>, JobError> {
-    let folder = folder()?;
+    let folder = socket_folder()?;
     check_owner(&folder)?;
     let entries = match fs::read_dir(&folder) {
         Ok(entries) => entries,

@@ -122,7 +122,7 @@ impl TraceDocument {
         let devices = facts.devices.iter();
         TraceDocument {
             schema: 1,
-            version: crate::version::version(),
+            version: scrubjay_control::version::version(),
             files: trace.input_names().to_vec(),
             sha256: Vec::new(),
             format: trace.format().name,

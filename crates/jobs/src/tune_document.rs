@@ -79,7 +79,7 @@ impl TuneDocument<'_> {
         let best = tuned.best.as_ref().ok();
         TuneDocument {
             schema: 1,
-            version: crate::version::version(),
+            version: scrubjay_control::version::version(),
             trace: &load.name,
             sha256: &[],
             ground: TraceSummaryDocument::from(&tuned.idle_class),

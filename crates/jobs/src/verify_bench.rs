@@ -100,7 +100,7 @@ impl<'v> BenchVerifyDocument<'v> {
         };
         BenchVerifyDocument {
             schema: 1,
-            version: crate::version::version(),
+            version: scrubjay_control::version::version(),
             target,
             id,
             turn_seconds,

@@ -2,7 +2,7 @@
 
 use crate::JobError;
 use crate::job_control::JobControl;
-use crate::quantity;
+use scrubjay_core::quantity;
 use scrubjay_core::scrub::disk_server::{ForegroundRequest, ServiceModel};
 use scrubjay_core::units::{Nanos, SECTOR_BYTES};
 use scrubjay_trace::formats::{self, Format};

@@ -1,6 +1,6 @@
 //! Notes on a trace that was read, in words: Python issues them as warnings.
 
-use scrubjay_jobs::quantity::{show_count, show_time};
+use scrubjay_core::quantity::{show_count, show_time};
 use scrubjay_jobs::workload::{ISSUED_ONLY, TraceNote};
 
 /// Each note as one line.

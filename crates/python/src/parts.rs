@@ -5,13 +5,14 @@ use crate::running::run;
 use crate::settings;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use scrubjay_core::quantity;
 use scrubjay_core::scrub::idle::Goal;
 use scrubjay_core::units::Nanos;
 use scrubjay_jobs::cut::DevicePart;
 use scrubjay_jobs::tune::{self, TuneTask, TuneTimes};
 use scrubjay_jobs::tune_document::TuneDocument;
 use scrubjay_jobs::workload::DeviceLoad;
-use scrubjay_jobs::{JobError, named, quantity};
+use scrubjay_jobs::{JobError, named};
 use scrubjay_trace::{PartPeriods, Periods};
 use std::time::Instant;
 

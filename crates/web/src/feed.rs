@@ -1,8 +1,8 @@
 //! The feed of the pages: one thread asks the daemon at intervals, so that a thousand visitors cost it no more than one.
 //! While there are no visitors it asks rarely.
 
-use scrubjay_jobs::control::past::PastDocument;
-use scrubjay_jobs::control::{WatchAnswer, WatchClient, WatchClientError, WatchDocument, WatchRequest};
+use scrubjay_control::past::PastDocument;
+use scrubjay_control::{WatchAnswer, WatchClient, WatchClientError, WatchDocument, WatchRequest};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::path::PathBuf;
@@ -289,7 +289,7 @@ impl PictureFeed {
 /// Removes control characters from texts that disks or others chose: they must not control a terminal or reverse a line
 /// anywhere.
 fn printable(text: &str) -> String {
-    scrubjay_jobs::control::wording::shown(text).into_owned()
+    scrubjay_control::wording::shown(text).into_owned()
 }
 
 /// Does the same to every text of a document.
@@ -313,8 +313,8 @@ pub fn cleaned<T: Serialize + DeserializeOwned + Default>(document: &T) -> T {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scrubjay_jobs::control::LightEntry;
-    use scrubjay_jobs::control::past::{DiskPast, DriveReported};
+    use scrubjay_control::LightEntry;
+    use scrubjay_control::past::{DiskPast, DriveReported};
     use scrubjay_watch::status::{LightColour, LightName};
 
     #[test]

@@ -5,8 +5,8 @@
 //! its own, while here each answer is made from the watch's status. What a library would save is two escapes.
 
 use crate::feed::SeenPicture;
-use scrubjay_jobs::control::past::DiskPast;
-use scrubjay_jobs::control::{ArrayEntry, ChannelEntry, DiskEntry, ReadingActivity, WatchDocument};
+use scrubjay_control::past::DiskPast;
+use scrubjay_control::{ArrayEntry, ChannelEntry, DiskEntry, ReadingActivity, WatchDocument};
 use scrubjay_watch::health::HealthState;
 use scrubjay_watch::incident::Urgency;
 use std::fmt::Write as _;
@@ -76,7 +76,7 @@ fn escaped(text: &str) -> String {
 /// The metrics of a picture.
 pub fn of(picture: &SeenPicture) -> String {
     let mut text = MetricsText::default();
-    let version = scrubjay_jobs::version::version();
+    let version = scrubjay_control::version::version();
     text.family("build_info", "gauge", "The version of the program that answers.", |sample| {
         sample(&[("version", version)], 1.0)
     });
@@ -285,7 +285,7 @@ fn alerts(text: &mut MetricsText, status: &WatchDocument, is_fresh: bool) {
     });
     let open = |urgency: Urgency| {
         let is_open =
-            |incident: &&scrubjay_jobs::control::IncidentEntry| !incident.is_accepted && incident.urgency == urgency;
+            |incident: &&scrubjay_control::IncidentEntry| !incident.is_accepted && incident.urgency == urgency;
         status.incidents.iter().filter(is_open).count() as f64
     };
     text.family("incidents", "gauge", "Open problems that were not accepted.", |sample| {
@@ -357,7 +357,7 @@ fn drives(text: &mut MetricsText, disks: &[DiskPast], is_fresh: bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scrubjay_jobs::control::{PoolEntry, ReadingEntry};
+    use scrubjay_control::{PoolEntry, ReadingEntry};
     use std::sync::Arc;
     use std::time::Instant;
 
@@ -390,9 +390,9 @@ mod tests {
     #[test]
     fn an_endurance_of_zero_is_written_and_an_unknown_one_is_absent() {
         let of_drive = |used_percent| {
-            let drive = scrubjay_jobs::control::past::DriveReported { used_percent, ..Default::default() };
+            let drive = scrubjay_control::past::DriveReported { used_percent, ..Default::default() };
             let disks = vec![DiskPast { key: "a".into(), drive, ..DiskPast::default() }];
-            let past = scrubjay_jobs::control::past::PastDocument { disks, ..Default::default() };
+            let past = scrubjay_control::past::PastDocument { disks, ..Default::default() };
             of(&SeenPicture { past: Some(Arc::new(past)), ..picture(HealthState::Ok, None) })
         };
         assert!(of_drive(Some(0)).contains("scrubjay_nvme_percentage_used_ratio{disk=\"a\"} 0\n"));
@@ -402,7 +402,7 @@ mod tests {
 
     /// A picture in which everything is known.
     fn whole_picture() -> SeenPicture {
-        use scrubjay_jobs::control::past::{CounterEntry, DriveReported, PastDocument};
+        use scrubjay_control::past::{CounterEntry, DriveReported, PastDocument};
         let some = Some(1);
         let reading =
             ReadingEntry { oldest_read: some, pass_share: Some(0.5), slowdown_nanos: some, ..ReadingEntry::default() };

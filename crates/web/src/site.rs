@@ -10,7 +10,7 @@ use crate::http::server::{HttpPeer, HttpSite};
 use crate::page::{self, PageView};
 use crate::{metrics, summary};
 use maud::Markup;
-use scrubjay_jobs::control::{DiskEntry, WatchAnswer, WatchDocument, WatchRequest};
+use scrubjay_control::{DiskEntry, WatchAnswer, WatchDocument, WatchRequest};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};

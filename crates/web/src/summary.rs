@@ -1,8 +1,8 @@
 //! `/api/v1/summary`: a few numbers for tiles on other dashboards (Homepage, Home Assistant, Uptime Kuma).
 
 use crate::feed::SeenPicture;
-use scrubjay_jobs::control::wording::date;
-use scrubjay_jobs::control::{DiskEntry, ReadingActivity, ReadingEntry, WatchDocument};
+use scrubjay_control::wording::date;
+use scrubjay_control::{DiskEntry, ReadingActivity, ReadingEntry, WatchDocument};
 use scrubjay_watch::health::HealthState;
 use scrubjay_watch::incident::Urgency;
 use scrubjay_watch::status::LightColour;
@@ -215,7 +215,7 @@ fn alerts(status: &WatchDocument) -> AlertSummary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scrubjay_jobs::control::LightEntry;
+    use scrubjay_control::LightEntry;
     use scrubjay_watch::status::LightName;
     use std::sync::Arc;
     use std::time::Instant;
@@ -263,7 +263,7 @@ mod tests {
         let light = |colour| LightEntry { name: LightName::Redundancy, colour, words: String::new() };
         let incident = |urgency: &str| {
             let json = serde_json::json!({"subject": "u", "kind": "degraded", "urgency": urgency, "headline": "x", "since": 1, "is_accepted": false});
-            serde_json::from_value::<scrubjay_jobs::control::IncidentEntry>(json).unwrap()
+            serde_json::from_value::<scrubjay_control::IncidentEntry>(json).unwrap()
         };
         let of = |lights, incidents, trouble: Option<&str>| {
             let status = WatchDocument { verdict: Some(HealthState::Ok), lights, incidents, ..Default::default() };

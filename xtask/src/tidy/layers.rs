@@ -14,6 +14,7 @@ const LAYERS: &[(&str, u32)] = &[
     ("trace", 3),
     ("device", 3),
     ("sim", 4),
+    ("control", 4),
     ("serve", 4),
     ("study", 5),
     ("proof", 5),

@@ -13,6 +13,7 @@ mod map;
 mod names;
 mod opening;
 mod paths;
+mod reach;
 mod readme;
 mod rooms;
 mod text;
@@ -29,6 +30,7 @@ type Rule = fn(&Tree) -> Vec<TidyFinding>;
 
 const RULES: &[Rule] = &[
     layers::check,    // dependencies between crates point down
+    reach::check,     // nor do some crates reach what they must not, through others
     rooms::check,     // the scrub, the volume, the probe and the bench do not use one another
     circles::check,   // no circles between the files of a crate
     length::check,    // no file that is too long

@@ -4,8 +4,8 @@ use super::ProbeMethodArgs;
 use super::exit_codes::TRACES as EXIT_CODES;
 use clap::{Args, ValueEnum};
 use scrubjay_core::layout::LayoutKind;
+use scrubjay_core::quantity;
 use scrubjay_core::units::Bytes;
-use scrubjay_jobs::quantity;
 
 const EXAMPLES: &str = "\
 Examples:

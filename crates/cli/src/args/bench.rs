@@ -4,9 +4,9 @@ use super::exit_codes::BENCH as EXIT_CODES;
 use clap::{Args, Subcommand, ValueEnum};
 use scrubjay_code::bench::DATA_MAX;
 use scrubjay_core::bench::plan::DEPTH_MAX;
+use scrubjay_core::quantity;
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_core::volume::format::geometry::{CHUNK_BYTES_MAX, CHUNK_BYTES_MIN};
-use scrubjay_jobs::quantity;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\

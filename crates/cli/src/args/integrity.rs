@@ -2,8 +2,8 @@
 
 use super::exit_codes::TRACES as EXIT_CODES;
 use clap::{ArgGroup, Args, ValueEnum};
+use scrubjay_core::quantity;
 use scrubjay_core::units::Bytes;
-use scrubjay_jobs::quantity;
 use std::path::PathBuf;
 
 const SIMULATE_EXAMPLES: &str = "\

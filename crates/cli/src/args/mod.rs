@@ -74,7 +74,7 @@ Examples:
 #[derive(Debug, Parser)]
 #[command(
     name = "scrubjay",
-    version = scrubjay_jobs::version::version(),
+    version = scrubjay_control::version::version(),
     about = "Keeps the bytes on your disks intact",
     long_about = "Scrubjay keeps the bytes on your disks intact.\n\nWithout a verb it shows the disks it sees, and what to do next.",
     after_help = format!("{EXAMPLES}\n\n{}", exit_codes::ROOT),

@@ -2,8 +2,8 @@
 
 use super::exit_codes::PROBE as EXIT_CODES;
 use clap::{Args, ValueEnum};
+use scrubjay_core::quantity;
 use scrubjay_core::units::{Bytes, Nanos};
-use scrubjay_jobs::quantity;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\

@@ -2,8 +2,8 @@
 
 use crate::qualify::load::QualifyLoad;
 use clap::Args;
+use scrubjay_core::quantity;
 use scrubjay_core::units::Nanos;
-use scrubjay_jobs::quantity;
 use std::path::PathBuf;
 
 const TEXT: &str = "\

@@ -2,9 +2,10 @@
 
 use super::named;
 use clap::{Args, ValueEnum, ValueHint};
+use scrubjay_core::quantity;
 use scrubjay_core::scrub::disk_server::ServiceModel;
 use scrubjay_core::units::{Bytes, Nanos};
-use scrubjay_jobs::{quantity, workload};
+use scrubjay_jobs::workload;
 use std::path::PathBuf;
 
 /// Which traces, and what of them.

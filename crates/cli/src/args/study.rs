@@ -4,8 +4,8 @@ use super::exit_codes::TRACES as EXIT_CODES;
 use super::integrity::REQUESTS;
 use super::{DiskModelArgs, Traces, named};
 use clap::{ArgGroup, Args, Subcommand};
+use scrubjay_core::quantity;
 use scrubjay_core::units::{Bytes, Nanos};
-use scrubjay_jobs::quantity;
 use scrubjay_study::mlet::SweepSetup;
 use std::path::PathBuf;
 

@@ -3,9 +3,10 @@
 use super::exit_codes::TRACES as EXIT_CODES;
 use super::{named, source};
 use clap::{Args, Subcommand, ValueEnum};
+use scrubjay_core::quantity;
 use scrubjay_core::scrub::disk_server::ServiceModel;
 use scrubjay_core::units::Nanos;
-use scrubjay_jobs::{quantity, workload};
+use scrubjay_jobs::workload;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\

@@ -4,9 +4,10 @@ use super::exit_codes::TRACES as EXIT_CODES;
 use super::named::parser;
 use super::{DiskModelArgs, Traces};
 use clap::Args;
+use scrubjay_core::quantity;
 use scrubjay_core::scrub::idle::GoalForm;
 use scrubjay_core::units::Nanos;
-use scrubjay_jobs::{quantity, tune};
+use scrubjay_jobs::tune;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 

@@ -7,9 +7,9 @@ pub use super::serving::{
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use scrubjay_core::layout::LayoutKind;
+use scrubjay_core::quantity;
 use scrubjay_core::units::Bytes;
 use scrubjay_core::volume::integrity::scheme::Scheme;
-use scrubjay_jobs::quantity;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\

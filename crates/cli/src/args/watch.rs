@@ -2,8 +2,8 @@
 
 use super::exit_codes::WATCH as EXIT_CODES;
 use clap::{Args, Subcommand};
+use scrubjay_core::quantity;
 use scrubjay_daemon::time::TestCalendar;
-use scrubjay_jobs::quantity;
 use std::path::PathBuf;
 
 /// The text after the options of `status`.

@@ -39,7 +39,7 @@ pub fn run(args: &BenchCode) -> Result<Exit> {
     let rates = rounds::measure(&mut memory, &setting, chunk, &sets, &mut entrants)?;
     let result = CodeBenchDocument {
         schema: 1,
-        version: scrubjay_jobs::version::version(),
+        version: scrubjay_control::version::version(),
         machine,
         data: code.data(),
         parity: code.parity(),

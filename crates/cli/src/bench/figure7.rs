@@ -39,7 +39,7 @@ pub fn run(args: &BenchCode) -> Result<Exit> {
         let rows = measured.iter().map(Figure7Row::new).collect();
         let document = Figure7Document {
             schema: 1,
-            version: scrubjay_jobs::version::version(),
+            version: scrubjay_control::version::version(),
             machine,
             rounds: setting.rounds,
             results: rows,

@@ -2,8 +2,8 @@
 
 use super::explained::Explained;
 use super::text;
+use scrubjay_control::ArrayEntry;
 use scrubjay_daemon::smartctl::exit::SmartctlExit;
-use scrubjay_jobs::control::ArrayEntry;
 use scrubjay_watch::counters;
 use scrubjay_watch::health::HealthSign;
 use serde::Serialize;
@@ -99,7 +99,7 @@ impl ExplainDocument {
         let counters = facts.map(counters::decode).unwrap_or_default();
         ExplainDocument {
             schema: 1,
-            version: scrubjay_jobs::version::version(),
+            version: scrubjay_control::version::version(),
             path: explained.disk.as_ref().map(|disk| disk.path.display().to_string()),
             model: explained.model().map(str::to_owned),
             serial: explained.serial().map(str::to_owned),

@@ -13,6 +13,7 @@ use crate::say::{print_prose, shown, shown_path};
 use crate::{columns, verbs, zfs};
 use anyhow::{Context, Result};
 use explained::Explained;
+use scrubjay_control::ArrayEntry;
 use scrubjay_daemon::discovery::root::SystemRoot;
 use scrubjay_daemon::mmc;
 use scrubjay_daemon::smartctl::obstacle::SmartObstacle;
@@ -21,7 +22,6 @@ use scrubjay_daemon::smartctl::run::{OUTPUT_MAX, Smartctl};
 use scrubjay_device::clock;
 use scrubjay_device::completion::own_uid;
 use scrubjay_device::inventory::{self, InventoryDisk};
-use scrubjay_jobs::control::ArrayEntry;
 use scrubjay_jobs::zfs_pool;
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -67,7 +67,8 @@ fn pool_named(name: &str) -> Option<ArrayEntry> {
 fn explain_pool(pool: &ArrayEntry, is_json: bool) -> Result<Exit> {
     let mut out = io::stdout().lock();
     if is_json {
-        let document = serde_json::json!({ "schema": 1, "version": scrubjay_jobs::version::version(), "pool": pool });
+        let document =
+            serde_json::json!({ "schema": 1, "version": scrubjay_control::version::version(), "pool": pool });
         writeln!(out, "{document}")?;
     } else {
         print_prose(&mut out, "ZFS pool ", &format!("{}.", zfs::words(pool, clock::today().0)), columns::width())?;

@@ -72,7 +72,7 @@ impl SectorDocument {
     pub fn of(node: &BlockNode, range: SectorRange, story: &SectorStory) -> SectorDocument {
         SectorDocument {
             schema: 1,
-            version: scrubjay_jobs::version::version(),
+            version: scrubjay_control::version::version(),
             path: node.device().display().to_string(),
             start: range.start.0,
             count: range.count(),

@@ -3,13 +3,13 @@
 use super::explained::Explained;
 use crate::say::{prose_width, wrapped};
 use crate::zfs;
+use scrubjay_control::wording::now_of;
+use scrubjay_control::wording::{date, moment};
+use scrubjay_control::{ArrayEntry, DiskEntry};
+use scrubjay_core::quantity::show_count;
 use scrubjay_core::units::Bytes;
 use scrubjay_daemon::smartctl::exit::SmartctlExit;
 use scrubjay_device::clock;
-use scrubjay_jobs::control::wording::now_of;
-use scrubjay_jobs::control::wording::{date, moment};
-use scrubjay_jobs::control::{ArrayEntry, DiskEntry};
-use scrubjay_jobs::quantity::show_count;
 use scrubjay_watch::counters::{self, CounterKind};
 use scrubjay_watch::facts::SmartFacts;
 use scrubjay_watch::health::{HealthState, NO_SIGN, NVME_WARNINGS};

@@ -1,7 +1,7 @@
 //! The provenance of a page, for readers years later.
 
 use super::date;
-use scrubjay_jobs::version;
+use scrubjay_control::version;
 use std::ffi::OsString;
 use std::time::SystemTime;
 

@@ -69,7 +69,7 @@ impl ProbeDocument {
     pub fn new(known: &KnownArray, spent: ProbeBudget, kernel: Option<Kernel>, place: &FormatPlace) -> ProbeDocument {
         ProbeDocument {
             schema: 1,
-            version: scrubjay_jobs::version::version(),
+            version: scrubjay_control::version::version(),
             pattern_bytes: value(&known.pattern_bytes),
             chunk_bytes: value(&known.chunk_bytes),
             phase_bytes: value(&known.phase_bytes),

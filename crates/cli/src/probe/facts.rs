@@ -4,8 +4,8 @@ use super::advice;
 use super::kernel::{Kernel, KernelJudgement};
 use super::words;
 use scrubjay_core::probe::known::{Claim, KnownArray};
+use scrubjay_core::quantity::show_exact;
 use scrubjay_core::units::Bytes;
-use scrubjay_jobs::quantity::show_exact;
 
 /// The confidence that the prober's last check can give; higher ones are not told apart.
 const CHECKED: f64 = 0.998;

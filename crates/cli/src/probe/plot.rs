@@ -9,7 +9,7 @@ use anyhow::Result;
 use scrubjay_chart::{Axis, Exhibit, Figure, Maps, Page, Panel, Series, Style, Table};
 use scrubjay_core::probe::io::ProbeBudget;
 use scrubjay_core::probe::known::KnownArray;
-use scrubjay_jobs::quantity::show_exact;
+use scrubjay_core::quantity::show_exact;
 use std::path::{Path, PathBuf};
 
 /// Draws the results into a folder, and returns the files, the page first. Nothing is written if there is nothing to draw.

@@ -8,8 +8,8 @@ use crate::columns;
 use crate::say::{print_line, print_prose, shown};
 use scrubjay_core::probe::io::ProbeBudget;
 use scrubjay_core::probe::known::{Claim, DeviceClass, KnownArray, ProbeStage};
+use scrubjay_core::quantity::show_time;
 use scrubjay_core::units::Bytes;
-use scrubjay_jobs::quantity::show_time;
 use std::io::{self, Write};
 
 /// Classes in one line of text, at most.

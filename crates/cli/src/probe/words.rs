@@ -3,8 +3,8 @@
 use super::advice;
 use scrubjay_core::layout::LayoutKind;
 use scrubjay_core::probe::known::{Claim, KnownArray, LevelRefusal, ProbeFinding, RedundancyLevel, Unmeasurable};
+use scrubjay_core::quantity::{show_count, show_time};
 use scrubjay_core::units::{Bytes, Nanos};
-use scrubjay_jobs::quantity::{show_count, show_time};
 
 /// A count of requests.
 pub fn requests(count: u64) -> String {

@@ -1,10 +1,10 @@
 //! The progress line of one target: the most important parts stay in a narrow terminal.
 
+use scrubjay_control::doing::{doing, is_waiting_for_first_request};
+use scrubjay_core::quantity::{show_count, show_rest, show_time};
 use scrubjay_core::scrub::idle::WaitReason;
 use scrubjay_core::scrub::{Forecast, ScrubReport, ScrubState};
 use scrubjay_core::units::{Bytes, Nanos};
-use scrubjay_jobs::doing::{doing, is_waiting_for_first_request};
-use scrubjay_jobs::quantity::{show_count, show_rest, show_time};
 use std::collections::VecDeque;
 
 /// The time over which the rate is averaged.

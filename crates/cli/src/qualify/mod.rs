@@ -61,7 +61,7 @@ pub fn run(args: &QualifyArgs) -> Result<Exit> {
     let by_hand = if args.by_hand && is_complete { by_hand::run(&trials)? } else { Vec::new() };
     let document = QualifyDocument {
         schema: 1,
-        version: scrubjay_jobs::version::version(),
+        version: scrubjay_control::version::version(),
         kernel: facts.kernel.clone(),
         machine: HostMachine::read(),
         disk: QualifiedDisk::of(&facts, bytes),

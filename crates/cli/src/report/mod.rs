@@ -78,7 +78,7 @@ fn document(parts: Map<String, Value>, missing: &[(String, String)], left_out: &
         missing.iter().map(|(what, _)| what.as_str()).chain(left_out.iter().map(String::as_str)).collect();
     let mut document = Map::new();
     document.insert("schema".to_owned(), json!(1));
-    document.insert("version".to_owned(), json!(scrubjay_jobs::version::version()));
+    document.insert("version".to_owned(), json!(scrubjay_control::version::version()));
     document.insert("missing".to_owned(), json!(names));
     document.extend(parts);
     Value::Object(document)

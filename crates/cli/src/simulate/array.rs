@@ -9,10 +9,10 @@ use scrubjay_core::layout::Shape;
 use scrubjay_core::layout::{Layout, LayoutKind};
 use scrubjay_core::probe::io::ProbeBudget;
 use scrubjay_core::probe::known::KnownArray;
+use scrubjay_core::quantity::{show_count, show_time};
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_jobs::parallel;
-use scrubjay_jobs::quantity::{show_count, show_time};
 use scrubjay_sim::array::Array;
 use scrubjay_sim::array::map::ChunkMap;
 use scrubjay_sim::array::noise::Noise;
@@ -204,7 +204,7 @@ impl TrialsDocument {
         let mean = |value: fn(&Trial) -> f64| trials.iter().map(value).sum::<f64>() / trials.len() as f64;
         TrialsDocument {
             schema: 1,
-            version: scrubjay_jobs::version::version(),
+            version: scrubjay_control::version::version(),
             trials: trials.len(),
             right: trials.iter().filter(|trial| trial.agreement.is_whole()).count(),
             wrong_layouts: trials.iter().filter(|trial| trial.agreement.is_layout_wrong).count(),

@@ -8,10 +8,10 @@ use crate::say::{print_folded, print_prose};
 use crate::workload;
 use anyhow::{Context, Result};
 use scrubjay_core::layout::Shape;
+use scrubjay_core::quantity::show_count;
 use scrubjay_core::units::Bytes;
 use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_core::volume::plan::chooser;
-use scrubjay_jobs::quantity::show_count;
 use scrubjay_jobs::trace_hash;
 use scrubjay_sim::integrity::table3::WORKLOADS;
 use scrubjay_sim::integrity::{Accounting, Counter};
@@ -171,7 +171,7 @@ impl IntegrityDocument<'_> {
         let requests = counter.requests();
         IntegrityDocument {
             schema: 1,
-            version: scrubjay_jobs::version::version(),
+            version: scrubjay_control::version::version(),
             trace: name,
             sha256: Vec::new(),
             seed: args.synthetic.is_some().then_some(args.seed),

@@ -2,13 +2,13 @@
 //! Its history is kept as the daemon keeps it, and its status at the last noon is answered as the daemon answers it.
 
 use anyhow::Result;
+use scrubjay_control::past::{SurfacePart, WatchSnapshot};
+use scrubjay_control::{ReadingActivity, ReadingEntry, WatchDocument};
 use scrubjay_core::scrub::ScrubReport;
 use scrubjay_core::units::UnixSeconds;
 use scrubjay_daemon::control::document::{LiveSessions, document};
 use scrubjay_daemon::control::{DiskExtras, past_from};
 use scrubjay_daemon::history::{HistoryDatabase, HistoryError};
-use scrubjay_jobs::control::past::{SurfacePart, WatchSnapshot};
-use scrubjay_jobs::control::{ReadingActivity, ReadingEntry, WatchDocument};
 use scrubjay_sim::host::calendar::DaylightCalendar;
 use scrubjay_sim::host::fact::{HostFact, HostObserver};
 use scrubjay_sim::host::setup::{EPOCH, HostSetup};

@@ -7,8 +7,8 @@ use crate::exit::{Exit, Usage};
 use crate::say::print_prose;
 use crate::unwritable::unwritable;
 use anyhow::{Context, Result};
+use scrubjay_core::quantity::show_count;
 use scrubjay_device::output::{self, Existing};
-use scrubjay_jobs::quantity::show_count;
 use scrubjay_sim::host::calendar::DaylightCalendar;
 use scrubjay_sim::host::fact::{HostFact, HostObserver};
 use scrubjay_sim::host::run::{HostSummary, ModelledHost};
@@ -182,7 +182,7 @@ impl<'a> WatchedDocument<'a> {
         });
         WatchedDocument {
             schema: 1,
-            version: scrubjay_jobs::version::version(),
+            version: scrubjay_control::version::version(),
             seed: args.seed,
             days: args.days,
             disks: summary.disks,

@@ -7,9 +7,9 @@ use crate::exit::{Exit, Usage};
 use crate::page::StudyProvenance;
 use crate::say::say;
 use anyhow::Result;
+use scrubjay_core::quantity::show_count;
 use scrubjay_core::scrub::idle::{Goal, GoalForm};
 use scrubjay_jobs::parallel;
-use scrubjay_jobs::quantity::show_count;
 use scrubjay_jobs::workload::DeviceLoad;
 use scrubjay_study::mlet::{Driven, Sweep, SweepSetup, page};
 

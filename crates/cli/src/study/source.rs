@@ -7,7 +7,7 @@ use crate::page::StudyProvenance;
 use crate::say::say;
 use crate::workload;
 use anyhow::Result;
-use scrubjay_jobs::quantity::show_count;
+use scrubjay_core::quantity::show_count;
 use scrubjay_jobs::trace_hash;
 use scrubjay_jobs::workload::{DeviceLoad, Hold};
 use std::path::PathBuf;

@@ -2,7 +2,7 @@
 
 use crate::say::say;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
-use scrubjay_jobs::quantity::show_count;
+use scrubjay_core::quantity::show_count;
 use std::fmt;
 use std::time::Instant;
 

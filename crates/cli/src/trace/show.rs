@@ -3,8 +3,8 @@
 use super::date::date;
 use crate::columns::{self, TextTable};
 use crate::say::print_prose;
+use scrubjay_core::quantity::show_count;
 use scrubjay_core::units::{Bytes, Nanos};
-use scrubjay_jobs::quantity::show_count;
 use scrubjay_jobs::trace_document::served;
 use scrubjay_trace::summary::{IdleFacts, TraceFacts};
 use scrubjay_trace::{RequestKind, ServiceSource, Trace};

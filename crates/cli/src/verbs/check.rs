@@ -2,7 +2,7 @@
 
 use super::ask;
 use crate::say::shown;
-use scrubjay_jobs::control::{DiskEntry, LightEntry, WatchAnswer, WatchDocument, WatchRequest};
+use scrubjay_control::{DiskEntry, LightEntry, WatchAnswer, WatchDocument, WatchRequest};
 use scrubjay_watch::calendar::DAY;
 use scrubjay_watch::health::HealthState;
 use scrubjay_watch::incident::{IncidentKind, Urgency};
@@ -139,7 +139,7 @@ fn line(status: &WatchDocument) -> String {
 mod tests {
     use super::*;
     use clap::CommandFactory;
-    use scrubjay_jobs::control::{ArrayEntry, IncidentEntry, ReadingEntry};
+    use scrubjay_control::{ArrayEntry, IncidentEntry, ReadingEntry};
 
     fn status(colours: [&str; 4], incidents: &[(&str, &str, bool)]) -> WatchDocument {
         let light = |(name, colour): (LightName, &str)| LightEntry {

@@ -7,6 +7,7 @@ use crate::exit::Exit;
 use crate::say::print_prose;
 use crate::zfs;
 use anyhow::{Context, Result};
+use scrubjay_control::{ArrayEntry, WatchDocument};
 use scrubjay_daemon::channels::AlertChannels;
 use scrubjay_daemon::config::{CONFIG_FILE, WatchConfig};
 use scrubjay_daemon::control::document::unwatched_array_entry;
@@ -23,7 +24,6 @@ use scrubjay_device::inventory::{self, InventoryDisk};
 use scrubjay_device::sysfs::DiskNode;
 use scrubjay_device::target::TargetError;
 use scrubjay_jobs::JobError;
-use scrubjay_jobs::control::{ArrayEntry, WatchDocument};
 use scrubjay_watch::counted;
 use scrubjay_watch::facts::ArrayKind;
 use serde::Serialize;
@@ -87,7 +87,7 @@ pub fn run(json: bool) -> Result<Exit> {
     let is_well = checks.iter().all(|check| check.state != DoctorState::Missing);
     let (mut out, width) = (io::stdout().lock(), columns::width());
     if json {
-        let document = DoctorDocument { schema: 1, version: scrubjay_jobs::version::version(), looks: checks };
+        let document = DoctorDocument { schema: 1, version: scrubjay_control::version::version(), looks: checks };
         writeln!(out, "{}", serde_json::to_string(&document).context("the findings as JSON")?)?;
     } else {
         for check in &checks {
@@ -324,10 +324,10 @@ fn clock() -> DoctorCheck {
     match clock::today().0 {
         now if now < CLOCK_MIN => missing(
             "clock",
-            format!("it shows {}", scrubjay_jobs::control::wording::moment(now)),
+            format!("it shows {}", scrubjay_control::wording::moment(now)),
             "set it: timedatectl set-ntp true",
         ),
-        now => ok("clock", scrubjay_jobs::control::wording::moment(now)),
+        now => ok("clock", scrubjay_control::wording::moment(now)),
     }
 }
 
@@ -343,7 +343,7 @@ mod tests {
             return; // others are told to ask again as root
         }
         let why = "The watch is not running: no disk is read on schedule, and no alert is sent".to_owned();
-        let start = scrubjay_jobs::control::start_command();
+        let start = scrubjay_control::start_command();
         let checks = watch_checks(Err(WatchObstacle { why, start: Some(start) }));
         assert_eq!(checks.len(), 1);
         assert!(!checks[0].found.contains(start), "{}", checks[0].found);

@@ -6,11 +6,11 @@ use crate::columns;
 use crate::exit::{Exit, Usage};
 use crate::say::say;
 use anyhow::{Context, Result};
+use scrubjay_control::WatchDocument;
+use scrubjay_control::wording::moment;
 use scrubjay_daemon::discovery::{SeenDisk, SystemRoot, survey};
 use scrubjay_daemon::history::{HistoryDatabase, HistoryEvent};
 use scrubjay_daemon::pump::is_called;
-use scrubjay_jobs::control::WatchDocument;
-use scrubjay_jobs::control::wording::moment;
 use scrubjay_watch::facts::DiskKey;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -41,7 +41,7 @@ pub fn run(args: &HistoryArgs) -> Result<Exit> {
     if args.json {
         let document = HistoryDocument {
             schema: 1,
-            version: scrubjay_jobs::version::version(),
+            version: scrubjay_control::version::version(),
             events: events.iter().map(EventEntry::of).collect(),
         };
         writeln!(out, "{}", serde_json::to_string(&document).context("the history as JSON")?)?;

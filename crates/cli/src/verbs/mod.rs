@@ -16,12 +16,12 @@ pub mod watch;
 pub mod web;
 
 use anyhow::Result;
-use scrubjay_device::completion::own_uid;
-use scrubjay_device::inventory::is_alike;
-use scrubjay_jobs::control::{
+use scrubjay_control::{
     DiskEntry, WatchAnswer, WatchClient, WatchClientError, WatchDocument, WatchRequest, socket_path, start_command,
     status_socket_path,
 };
+use scrubjay_device::completion::own_uid;
+use scrubjay_device::inventory::is_alike;
 use std::path::PathBuf;
 
 /// The default folder of the daemon's history.

@@ -5,7 +5,7 @@ use crate::args::{PauseArgs, ScrubNowArgs, SubjectArgs};
 use crate::exit::Exit;
 use crate::say::print_line;
 use anyhow::Result;
-use scrubjay_jobs::control::{WatchAnswer, WatchRequest};
+use scrubjay_control::{WatchAnswer, WatchRequest};
 use std::io;
 
 /// Accepts the open incidents of a subject until they grow.

@@ -4,10 +4,10 @@ use super::watch_status;
 use crate::columns;
 use crate::exit::Exit;
 use anyhow::{Context, Result};
+use scrubjay_control::wording::{ago, date, doing_of, in_order, moment, span};
+use scrubjay_control::{ArrayEntry, DiskEntry, ReadingEntry, WatchDocument};
+use scrubjay_core::quantity::show_time;
 use scrubjay_core::units::{Bytes, Nanos};
-use scrubjay_jobs::control::wording::{ago, date, doing_of, in_order, moment, span};
-use scrubjay_jobs::control::{ArrayEntry, DiskEntry, ReadingEntry, WatchDocument};
-use scrubjay_jobs::quantity::show_time;
 use scrubjay_watch::calendar::DAY;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -39,7 +39,7 @@ pub fn run(json: bool) -> Result<Exit> {
         let WatchDocument { time, paused_until, disks, arrays, .. } = &*status;
         let document = PlanDocument {
             schema: 1,
-            version: scrubjay_jobs::version::version(),
+            version: scrubjay_control::version::version(),
             time: *time,
             paused_until: *paused_until,
             is_observed: status.observed.is_some(),

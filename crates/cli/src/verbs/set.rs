@@ -7,9 +7,9 @@ use crate::columns;
 use crate::exit::{Exit, Usage};
 use crate::say::print_prose;
 use anyhow::Result;
+use scrubjay_control::{WatchAnswer, WatchRequest};
 use scrubjay_daemon::channels::AlertChannels;
 use scrubjay_daemon::config::WatchConfig;
-use scrubjay_jobs::control::{WatchAnswer, WatchRequest};
 use std::io;
 use toml_edit::{Array, DocumentMut, Item, Table, Value};
 

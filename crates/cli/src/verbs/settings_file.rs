@@ -2,9 +2,9 @@
 
 use crate::exit::Usage;
 use anyhow::{Context, Result};
+use scrubjay_control::WatchClientError;
 use scrubjay_daemon::config::{CONFIG_FILE, WatchConfig};
 use scrubjay_device::output::{Existing, OutputFile};
-use scrubjay_jobs::control::WatchClientError;
 use std::fs::{self, Permissions};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;

@@ -2,10 +2,10 @@
 
 use crate::columns;
 use crate::say::{print_line, print_prose};
-use scrubjay_jobs::control::wording::{
+use scrubjay_control::wording::{
     self, ago, array_checked, array_now, can_lose, disk_bad, disk_called, disk_now, in_order, is_deviant, moment,
 };
-use scrubjay_jobs::control::{ArrayEntry, DiskEntry, WatchDocument};
+use scrubjay_control::{ArrayEntry, DiskEntry, WatchDocument};
 use std::io::{self, Write};
 
 const ARRAYS: [&str; 6] = ["ARRAY", "LEVEL", "MEMBERS", "CAN LOSE", "LAST FULL CHECK", "NOW"];

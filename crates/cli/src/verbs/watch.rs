@@ -5,9 +5,9 @@ use crate::args::WatchArgs;
 use crate::exit::Exit;
 use crate::say::say;
 use anyhow::Result;
+use scrubjay_control::{page_socket_path, socket_path};
 use scrubjay_daemon::config;
 use scrubjay_daemon::pump::{Daemon, DaemonError, DaemonOptions};
-use scrubjay_jobs::control::{page_socket_path, socket_path};
 use std::io::{self, Write};
 use std::path::Path;
 

@@ -7,11 +7,11 @@ use crate::columns::{self, TextTable};
 use crate::exit::{Exit, Usage};
 use crate::say::{print_folded, print_line, print_prose};
 use anyhow::{Result, bail};
+use scrubjay_control::wording::moment;
+use scrubjay_core::quantity::show_count;
 use scrubjay_core::units::Bytes;
 use scrubjay_core::volume::finding::{CorruptionKind, Resolution};
 use scrubjay_jobs::JobError;
-use scrubjay_jobs::control::wording::moment;
-use scrubjay_jobs::quantity::show_count;
 use scrubjay_jobs::sockets::{find, remove_stale_socket, sockets, status_of, tell};
 use scrubjay_serve::remote::client::{ClientError, ControlClient};
 use scrubjay_serve::volume::commands::{

@@ -8,8 +8,8 @@ use crate::say::print_line;
 use crate::signals;
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressStyle};
+use scrubjay_core::quantity::show_count;
 use scrubjay_core::volume::finding::Resolution;
-use scrubjay_jobs::quantity::show_count;
 use scrubjay_serve::volume::commands::Finding;
 use scrubjay_serve::volume::offline::{self, Checked};
 use serde::Serialize;
@@ -74,7 +74,7 @@ fn document(checked: &Checked) -> CheckDocument<'_> {
     };
     CheckDocument {
         schema: 1,
-        version: scrubjay_jobs::version::version(),
+        version: scrubjay_control::version::version(),
         complete: !checked.is_stopped,
         stripes: checked.stripes,
         clean: checked.clean,

@@ -14,7 +14,7 @@ pub fn document(content: &impl Serialize) -> Result<String> {
         #[serde(flatten)]
         content: &'a T,
     }
-    serde_json::to_string(&SchemaDocument { schema: 1, version: scrubjay_jobs::version::version(), content })
+    serde_json::to_string(&SchemaDocument { schema: 1, version: scrubjay_control::version::version(), content })
         .context("the result as JSON")
 }
 
@@ -27,7 +27,7 @@ pub fn versioned(content: &impl Serialize) -> Result<String> {
         /// Release, commit and date of the program.
         version: &'static str,
     }
-    serde_json::to_string(&VersionedDocument { content, version: scrubjay_jobs::version::version() })
+    serde_json::to_string(&VersionedDocument { content, version: scrubjay_control::version::version() })
         .context("the result as JSON")
 }
 

@@ -1,13 +1,13 @@
 //! The status document for verbs and pages: the watch's status, with the latest reports of sessions.
 
 use crate::sessions::{SessionRemarks, bytes_of};
-use scrubjay_core::scrub::{ScrubActivity, ScrubReport};
-use scrubjay_core::units::UnixSeconds;
-use scrubjay_jobs::control::{
+use scrubjay_control::doing::doing;
+use scrubjay_control::{
     ArrayEntry, ChannelEntry, DiskEntry, DoNowEntry, ForecastEntry, IncidentEntry, LightEntry, ObservedDocument,
     PoolEntry, ReadingActivity, ReadingEntry, SCHEMA, ToDoEntry, WatchDocument,
 };
-use scrubjay_jobs::doing::doing;
+use scrubjay_core::scrub::{ScrubActivity, ScrubReport};
+use scrubjay_core::units::UnixSeconds;
 use scrubjay_watch::calendar::Calendar;
 use scrubjay_watch::channel::ChannelRow;
 use scrubjay_watch::facts::{ArrayFacts, SessionSubject};
@@ -43,7 +43,7 @@ pub fn document(
     let worst = status.disks.iter().map(|disk| disk.health).max();
     WatchDocument {
         schema: SCHEMA,
-        version: scrubjay_jobs::version::version().to_owned(),
+        version: scrubjay_control::version::version().to_owned(),
         time: now.0,
         verdict: worst,
         sentence: status.sentence,

@@ -1,4 +1,4 @@
-//! The server end of the daemon's sockets. Its protocol is in `scrubjay_jobs::control`.
+//! The server end of the daemon's sockets. Its protocol is in `scrubjay_control`.
 
 pub mod document;
 mod past;

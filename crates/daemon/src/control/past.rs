@@ -2,16 +2,16 @@
 
 use crate::history::{CounterPoint, FindingRecord, HistoryDatabase, HistoryError, HistoryEvent, PassRecord};
 use crate::time::WatchClock;
+use scrubjay_control::SCHEMA;
+use scrubjay_control::past::{
+    BenchEntry, BenchPast, CounterEntry, CounterTrend, DiskDetail, DiskPast, DriveReported, FindingEntry, MONTHS,
+    PassEntry, PastDocument, PastEvent, SURFACE_PARTS, SurfacePart,
+};
 use scrubjay_core::bench::compare::{BenchComparison, PastBench, compare};
 use scrubjay_core::units::{SECTOR_BYTES, UnixSeconds};
 use scrubjay_device::inventory::{self, is_alike};
 use scrubjay_device::store::StateStore;
 use scrubjay_jobs::bench_log::BenchLog;
-use scrubjay_jobs::control::SCHEMA;
-use scrubjay_jobs::control::past::{
-    BenchEntry, BenchPast, CounterEntry, CounterTrend, DiskDetail, DiskPast, DriveReported, FindingEntry, MONTHS,
-    PassEntry, PastDocument, PastEvent, SURFACE_PARTS, SurfacePart,
-};
 use scrubjay_watch::calendar::DAY;
 use scrubjay_watch::counters::CounterKind;
 use scrubjay_watch::facts::{DiskKey, SubjectKey};

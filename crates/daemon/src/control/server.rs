@@ -1,7 +1,7 @@
 //! The server end of the daemon's sockets: one thread listens, and each of few connections has a thread for a short time.
 
+use scrubjay_control::{WatchAnswer, WatchRequest};
 use scrubjay_device::completion::{listen_unix, own_uid, peer_uid};
-use scrubjay_jobs::control::{WatchAnswer, WatchRequest};
 use std::fs::{self, Permissions};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt, chown};
@@ -208,7 +208,7 @@ fn serve(stream: &UnixStream, access: ControlAccess, on_request: &impl Fn(Pendin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scrubjay_jobs::control::{WatchClient, WatchClientError};
+    use scrubjay_control::{WatchClient, WatchClientError};
     use std::os::unix::fs::MetadataExt;
 
     #[test]

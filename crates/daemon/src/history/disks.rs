@@ -4,8 +4,8 @@ use super::event;
 use super::nested;
 use super::values::{all, second, signed};
 use rusqlite::{Connection, OptionalExtension, Result, params};
+use scrubjay_control::past::HistoryEventKind;
 use scrubjay_core::units::UnixSeconds;
-use scrubjay_jobs::control::past::HistoryEventKind;
 use scrubjay_watch::facts::{DiskFacts, DiskKey};
 
 /// A disk that was seen.

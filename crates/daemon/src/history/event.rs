@@ -2,8 +2,8 @@
 
 use super::values::{all, date, kind, second, signed, unsigned};
 use rusqlite::{Connection, Result, ToSql, params};
+use scrubjay_control::past::HistoryEventKind;
 use scrubjay_core::units::UnixSeconds;
-use scrubjay_jobs::control::past::HistoryEventKind;
 use scrubjay_watch::facts::DiskKey;
 
 /// An event.

@@ -30,7 +30,7 @@ pub use error::HistoryError;
 pub use event::HistoryEvent;
 pub use mark::{HistoryMark, MarkPlaces};
 pub use passes::{FindingRecord, PassRecord};
-pub use scrubjay_jobs::control::past::HistoryEventKind;
+pub use scrubjay_control::past::HistoryEventKind;
 pub use temperatures::TemperaturePoint;
 pub use upgrade::HistoryUpgrade;
 

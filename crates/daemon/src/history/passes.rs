@@ -4,8 +4,8 @@ use super::disks;
 use super::event;
 use super::values::{all, date, date_or_none, second, signed, unsigned};
 use rusqlite::{Connection, Result, params};
+use scrubjay_control::past::HistoryEventKind;
 use scrubjay_core::units::{SectorRange, UnixSeconds};
-use scrubjay_jobs::control::past::HistoryEventKind;
 use scrubjay_watch::facts::{DiskKey, PassReport};
 
 /// Runs of one disk that are followed individually, at most; a pass has the number of all.

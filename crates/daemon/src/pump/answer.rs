@@ -5,7 +5,7 @@ use super::options::{host_name, open_channels};
 use super::state::{Daemon, is_called};
 use crate::config::WatchConfig;
 use crate::control::PendingAnswer;
-use scrubjay_jobs::control::{WatchAnswer, WatchRequest};
+use scrubjay_control::{WatchAnswer, WatchRequest};
 use scrubjay_watch::calendar::{DAY, show_time};
 use scrubjay_watch::events::{PersonCommand, WatchEvent};
 use scrubjay_watch::facts::SubjectKey;

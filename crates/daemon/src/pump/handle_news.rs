@@ -5,7 +5,7 @@ use super::state::Daemon;
 use crate::channels::{DeliveryError, DeliveryReceipt};
 use crate::sessions::SessionMessage;
 use crate::smartctl::parse::SmartctlAnswer;
-use scrubjay_jobs::control::DeliveryEntry;
+use scrubjay_control::DeliveryEntry;
 use scrubjay_watch::events::WatchEvent;
 use scrubjay_watch::facts::{DiskKey, PassReport, SessionNews, SubjectKey};
 use signal_hook::consts::SIGHUP;

@@ -1,8 +1,8 @@
 //! What a watch that only observes would have done: kept in a folder of its own, apart from what is true.
 
+use scrubjay_control::ObservedDocument;
 use scrubjay_core::units::UnixSeconds;
 use scrubjay_device::output::{Existing, OutputFile};
-use scrubjay_jobs::control::ObservedDocument;
 use scrubjay_watch::settings::AlertChannel;
 use std::fs;
 use std::io::Write;
@@ -78,7 +78,7 @@ impl Observation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scrubjay_jobs::control::SessionWork;
+    use scrubjay_control::SessionWork;
 
     #[test]
     fn what_was_observed_survives_a_restart_and_lies_apart() {

@@ -1,8 +1,8 @@
 //! A pool as an array for the watch. Names come from disks and other programs: no control character of theirs goes on.
 
 use super::pool::{ScanNow, Vdev, VdevClass, VdevKind, Zpool};
+use scrubjay_core::shown;
 use scrubjay_core::units::UnixSeconds;
-use scrubjay_device::shown;
 use scrubjay_watch::counted;
 use scrubjay_watch::facts::{ArrayActivity, ArrayFacts, ArrayMember};
 use scrubjay_watch::pool::{MemberGroup, PoolLack, PoolLosses, ZpoolFacts};

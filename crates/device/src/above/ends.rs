@@ -8,7 +8,7 @@ use super::story::{EndKind, Keeper, LayerKind, SectorEnd, SectorLayer};
 use super::volume;
 use super::xfs;
 use crate::btrfs::{BtrfsPool, PoolPiece, PoolUse};
-use crate::shown::{shown, shown_path};
+use scrubjay_core::shown::{shown, shown_path};
 use scrubjay_core::units::{SECTOR_BYTES, SectorRange};
 use std::fs;
 

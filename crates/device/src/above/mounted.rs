@@ -1,7 +1,7 @@
 //! Where the file system of a device is mounted, and the paths of its files there.
 
 use crate::btrfs::mounts;
-use crate::shown::shown;
+use scrubjay_core::shown::shown;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 

@@ -2,8 +2,8 @@
 
 use super::ioctl::{DeviceInfo, FsHandle, FsInfo};
 use crate::buffer::PageBuffer;
-use crate::shown::shown;
 use crate::target::{Target, TargetError};
+use scrubjay_core::shown::shown;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;

@@ -30,7 +30,6 @@ pub use members::PoolMemberError;
 pub use space::{AddressSpace, DeviceRange};
 
 use crate::detector::{DetectorKind, OpenedDetector, blind};
-use crate::shown::shown_path;
 use crate::subject::Subject;
 use crate::target::TargetIdentity;
 use crate::verify::{OpenedVerifier, VerifierError, VerifierKind};
@@ -42,6 +41,7 @@ use mounts::MountEntry;
 use names::FileNames;
 use scrubjay_core::scrub::Tallies;
 use scrubjay_core::scrub::idle::PolicyConfig;
+use scrubjay_core::shown::shown_path;
 use scrubjay_core::units::Bytes;
 use std::fs::{self, File};
 use std::io;

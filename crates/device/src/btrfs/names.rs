@@ -2,7 +2,7 @@
 
 use super::ioctl::{BlockUser, FsHandle, SearchRange};
 use super::items::{self, ItemKey, TOP_SUBVOLUME};
-use crate::shown::shown;
+use scrubjay_core::shown::shown;
 use std::collections::BTreeMap;
 use std::io;
 

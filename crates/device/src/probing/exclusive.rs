@@ -6,8 +6,8 @@
 //! programs, other hosts, targets in the kernel and raw commands to the disk are not noticed.
 
 use crate::member::{MemberHolder, find_holder};
-use crate::shown::shown;
 use crate::sysfs::DiskNode;
+use scrubjay_core::shown::shown;
 use std::collections::BTreeSet;
 use std::fs::{self, File, Metadata};
 use std::io;

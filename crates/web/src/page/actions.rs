@@ -2,7 +2,7 @@
 
 use super::view::PageView;
 use maud::{Markup, html};
-use scrubjay_jobs::control::{ReadingActivity, ReadingEntry};
+use scrubjay_control::{ReadingActivity, ReadingEntry};
 use scrubjay_watch::typed;
 
 /// The page to which a form leads back.

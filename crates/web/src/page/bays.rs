@@ -5,10 +5,10 @@ use super::{disks, tone};
 use crate::http::request::encoded;
 use maud::{Markup, PreEscaped, html};
 use scrubjay_chart::small::{self, StripDot};
+use scrubjay_control::DiskEntry;
+use scrubjay_control::wording::disk_called;
+use scrubjay_core::quantity::show_time;
 use scrubjay_core::units::Nanos;
-use scrubjay_jobs::control::DiskEntry;
-use scrubjay_jobs::control::wording::disk_called;
-use scrubjay_jobs::quantity::show_time;
 use scrubjay_watch::health::HealthState;
 use std::collections::BTreeMap;
 

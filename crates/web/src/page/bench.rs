@@ -1,9 +1,9 @@
 //! The results that `bench disk` kept of a disk, each compared with earlier ones.
 
 use maud::{Markup, html};
-use scrubjay_jobs::control::past::{BenchEntry, BenchPast};
-use scrubjay_jobs::control::wording::moment;
-use scrubjay_jobs::quantity::show_count;
+use scrubjay_control::past::{BenchEntry, BenchPast};
+use scrubjay_control::wording::moment;
+use scrubjay_core::quantity::show_count;
 
 /// Draws the table.
 pub fn past(bench: &BenchPast) -> Markup {

@@ -5,13 +5,13 @@ use super::view::PageView;
 use super::{actions, bench, disks, frame, surface, timeline, tone, trends};
 use crate::feed::PictureTime;
 use maud::{Markup, html};
-use scrubjay_core::units::{Bytes, Nanos};
-use scrubjay_jobs::control::DiskEntry;
-use scrubjay_jobs::control::past::{
+use scrubjay_control::DiskEntry;
+use scrubjay_control::past::{
     CounterEntry, DiskDetail, DiskPast, FindingEntry, HistoryEventKind, PassEntry, PastEvent,
 };
-use scrubjay_jobs::control::wording::{ago, date, disk_bad, disk_called, disk_now, moment, span};
-use scrubjay_jobs::quantity::{show_count, show_time};
+use scrubjay_control::wording::{ago, date, disk_bad, disk_called, disk_now, moment, span};
+use scrubjay_core::quantity::{show_count, show_time};
+use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_watch::facts::MediaKind;
 use scrubjay_watch::health::{HealthState, NO_SIGN};
 use scrubjay_watch::typed;

@@ -6,9 +6,9 @@ use crate::feed::PictureTime;
 use crate::http::request::encoded;
 use maud::{Markup, PreEscaped, html};
 use scrubjay_chart::small;
+use scrubjay_control::DiskEntry;
+use scrubjay_control::wording::{ago, disk_bad, disk_called, disk_now};
 use scrubjay_core::units::Bytes;
-use scrubjay_jobs::control::DiskEntry;
-use scrubjay_jobs::control::wording::{ago, disk_bad, disk_called, disk_now};
 
 /// The section of a machine with one disk and no array: all that matters at a glance.
 pub fn single(view: &PageView<'_>, disk: &DiskEntry) -> Markup {

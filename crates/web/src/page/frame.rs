@@ -5,7 +5,7 @@ use super::view::PageView;
 use crate::assets::{ICON, SCRIPT, STYLE};
 use crate::feed::PictureTime;
 use maud::{DOCTYPE, Markup, html};
-use scrubjay_jobs::control::wording::moment;
+use scrubjay_control::wording::moment;
 use scrubjay_watch::status::{LightColour, LightName};
 
 /// The tone of the whole page: that of the worst light.

@@ -3,9 +3,9 @@
 use super::view::PageView;
 use maud::{Markup, PreEscaped, html};
 use scrubjay_chart::small::{self, ChartCell};
-use scrubjay_jobs::control::DiskEntry;
-use scrubjay_jobs::control::past::SurfacePart;
-use scrubjay_jobs::control::wording::ago;
+use scrubjay_control::DiskEntry;
+use scrubjay_control::past::SurfacePart;
+use scrubjay_control::wording::ago;
 
 /// Columns of the map, at least: otherwise the squares of a small disk, which has few parts, would fill the page.
 const COLUMNS: usize = 32;

@@ -3,9 +3,9 @@
 use super::view::PageView;
 use maud::{Markup, PreEscaped, html};
 use scrubjay_chart::small::{self, TimelineRow};
-use scrubjay_jobs::control::past::HistoryEventKind::{self, *};
-use scrubjay_jobs::control::past::PastEvent;
-use scrubjay_jobs::control::wording::{date, moment};
+use scrubjay_control::past::HistoryEventKind::{self, *};
+use scrubjay_control::past::PastEvent;
+use scrubjay_control::wording::{date, moment};
 
 /// The length of the time that is drawn, in seconds.
 const SPAN: u64 = 365 * 86_400;

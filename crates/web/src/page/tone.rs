@@ -1,7 +1,7 @@
 //! The colour of each word. The word itself is always shown, too.
 
 use crate::feed::PictureTime;
-use scrubjay_jobs::control::past::CounterEntry;
+use scrubjay_control::past::CounterEntry;
 use scrubjay_watch::health::HealthState;
 use scrubjay_watch::status::LightColour;
 

@@ -2,7 +2,7 @@
 
 use maud::{Markup, PreEscaped, html};
 use scrubjay_chart::{Axis, Figure, Series, Style, in_page};
-use scrubjay_jobs::control::past::{CounterTrend, DiskDetail};
+use scrubjay_control::past::{CounterTrend, DiskDetail};
 
 /// Draws the data that there are.
 pub fn of(detail: &DiskDetail, now: u64) -> Markup {

@@ -2,9 +2,9 @@
 
 use crate::access::PageSession;
 use crate::feed::{PictureTime, SeenPicture};
-use scrubjay_jobs::control::WatchDocument;
-use scrubjay_jobs::control::past::{DiskPast, PastDocument};
-use scrubjay_jobs::control::wording::date;
+use scrubjay_control::WatchDocument;
+use scrubjay_control::past::{DiskPast, PastDocument};
+use scrubjay_control::wording::date;
 
 /// The data of a page.
 pub struct PageView<'v> {

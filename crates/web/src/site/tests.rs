@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::feed::AskWatch;
-use scrubjay_jobs::control::{DoNowEntry, IncidentEntry, LightEntry, ReadingActivity, ReadingEntry, ToDoEntry};
+use scrubjay_control::{DoNowEntry, IncidentEntry, LightEntry, ReadingActivity, ReadingEntry, ToDoEntry};
 use scrubjay_watch::health::HealthState;
 use scrubjay_watch::incident::{IncidentKind, Urgency};
 use scrubjay_watch::status::{LightColour, LightName};

@@ -4,9 +4,9 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use scrubjay_core::bench::machine::DiskBench;
 use scrubjay_core::bench::step_result::StepFigures;
 use scrubjay_core::bench::words;
+use scrubjay_core::quantity::show_rest;
 use scrubjay_core::units::Nanos;
 use scrubjay_device::clock;
-use scrubjay_jobs::quantity::show_rest;
 use std::io::{self, IsTerminal};
 
 /// The progress line.

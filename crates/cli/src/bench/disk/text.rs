@@ -270,7 +270,7 @@ pub fn method(outcome: &BenchOutcome) -> String {
         zoned,
         composition,
         Some(format!("Linux {}", facts.kernel)),
-        Some(format!("scrubjay {}", scrubjay_jobs::version::version())),
+        Some(format!("scrubjay {}", scrubjay_control::version::version())),
         grade,
     ];
     format!("{}.", parts.into_iter().flatten().collect::<Vec<_>>().join("; "))

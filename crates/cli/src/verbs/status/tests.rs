@@ -1,7 +1,7 @@
 //! The status as it is printed.
 
 use super::*;
-use scrubjay_jobs::control::{
+use scrubjay_control::{
     DoNowEntry, ForecastEntry, IncidentEntry, LightEntry, ReadingActivity, ReadingEntry, ToDoEntry,
 };
 use scrubjay_watch::facts::{ArrayActivity, MediaKind};

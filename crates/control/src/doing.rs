@@ -1,6 +1,6 @@
 //! What a scrub does at the moment, or why it does nothing, in words: the same in a terminal and in the watch's status.
 
-use crate::quantity::{show_rest, show_time};
+use scrubjay_core::quantity::{show_rest, show_time};
 use scrubjay_core::scrub::ScrubReport;
 use scrubjay_core::scrub::idle::{Parameter, PolicyKind, WaitReason};
 use scrubjay_core::units::Nanos;

@@ -1,7 +1,7 @@
 //! The client end of the daemon's sockets.
 
 use super::protocol::{WatchAnswer, WatchRequest};
-use crate::{JobError, sockets};
+use crate::folder::{FolderError, socket_folder};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -16,8 +16,8 @@ const ANSWER_BYTES_MAX: u64 = 16 << 20;
 ///
 /// # Errors
 /// No folder is known.
-pub fn socket_path() -> Result<PathBuf, JobError> {
-    Ok(sockets::folder()?.join("watch"))
+pub fn socket_path() -> Result<PathBuf, FolderError> {
+    Ok(socket_folder()?.join("watch"))
 }
 
 /// Where the daemon listens for the web page: `page` in the same folder. Of the verbs' requests it takes those that
@@ -25,8 +25,8 @@ pub fn socket_path() -> Result<PathBuf, JobError> {
 ///
 /// # Errors
 /// No folder is known.
-pub fn page_socket_path() -> Result<PathBuf, JobError> {
-    Ok(sockets::folder()?.join("page"))
+pub fn page_socket_path() -> Result<PathBuf, FolderError> {
+    Ok(socket_folder()?.join("page"))
 }
 
 /// Where the system's daemon answers how things stand, and nothing else, to the group `scrubjay`: `status` in the folder of its

@@ -1,7 +1,7 @@
 //! What a watch that only observes would have done: as it is kept, and as status documents have it.
 
-use crate::quantity::show_count;
 use crate::zone::ZonedCalendar;
+use scrubjay_core::quantity::show_count;
 use scrubjay_core::units::{Bytes, UnixSeconds};
 use scrubjay_watch::calendar::show_time;
 use serde::{Deserialize, Serialize};

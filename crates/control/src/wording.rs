@@ -1,8 +1,8 @@
 //! The status in words for people: the same in a terminal and on the page.
 
 use super::documents::{ArrayEntry, DiskEntry, PoolEntry, ReadingActivity, ReadingEntry, WatchDocument};
-use crate::quantity::{show_count, show_time};
 use crate::zone::ZonedCalendar;
+use scrubjay_core::quantity::{show_count, show_time};
 use scrubjay_core::units::{Nanos, UnixSeconds};
 use scrubjay_watch::calendar::{self, DAY, HOUR};
 use scrubjay_watch::counted;
@@ -10,7 +10,7 @@ use scrubjay_watch::facts::ArrayActivity;
 use scrubjay_watch::health::HealthState;
 use scrubjay_watch::pool::damage_words;
 
-pub use scrubjay_device::shown::shown;
+pub use scrubjay_core::shown::shown;
 
 /// A date such as `12 Mar 2026`, local.
 pub fn date(at: u64) -> String {

@@ -18,7 +18,7 @@ fn by_git() -> Option<(String, String)> {
     };
     // Only in a checkout of this project, not in that of another one which has it in a folder.
     let root = git(&["rev-parse", "--show-toplevel"])?;
-    if !Path::new(&root).join("crates/jobs/commit").exists() {
+    if !Path::new(&root).join("crates/control/commit").exists() {
         return None;
     }
     for file in [git(&["rev-parse", "--git-path", "HEAD"])?, git(&["rev-parse", "--git-path", "logs/HEAD"])?] {

@@ -1,6 +1,6 @@
 //! Sizes, times and ranges as people write them: parsed and formatted.
 
-use scrubjay_core::units::{Bytes, Nanos};
+use crate::units::{Bytes, Nanos};
 use std::ops::Range;
 
 /// Parses a size: `512`, `64KiB`, `64K`, `1.5GiB`, `4TB`. Binary unless it ends in a decimal unit (`kB`, `MB`, `GB`, `TB`).
