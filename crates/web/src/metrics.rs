@@ -14,8 +14,6 @@ use std::fmt::Write as _;
 /// The content type of the answer.
 pub const KIND: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// The words for the state of a disk.
-
 /// A text that is being written, one family after the other.
 #[derive(Default)]
 struct MetricsText(String);
