@@ -117,7 +117,8 @@ printf 'host = "year"\nnever = [%s]\nalso = [%s]\n[alert.exec]\nprogram = "/usr/
 for place in dev proc sys; do mount --rbind "/$place" "$root/$place" && mount --make-rslave "$root/$place"; done
 
 speed=200000 begun=$(date +%s)
-inside scrubjay watch --test-calendar "$speed@$begun" --test-full-speed 2>watch.log &
+# Not by a function: the process that is stopped is to be the watch itself.
+chroot "$root" env -i PATH=/usr/bin LC_ALL=C.UTF-8 scrubjay watch --test-calendar "$speed@$begun" --test-full-speed 2>watch.log &
 watch=$!
 jay() { inside scrubjay "$@"; }
 prove() {
@@ -131,6 +132,7 @@ of_year 6
 of_year 6
 kill $watch
 wait $watch || true
+expect "the older program ends when it is told to" "$(pgrep -fc "test-calendar $speed@$begun" || true)" 0
 echo $((begun + ($(date +%s) - begun) * speed)) >"$root/lab/ended"
 echo "# the year: $(sqlite3 -readonly "$root/var/lib/scrubjay/history.db" "SELECT 'events ' || (SELECT count(*) FROM event) || ', passes ' || (SELECT count(*) FROM pass) || ', messages ' || (SELECT count(*) FROM message_history)"), $(stat -c %s "$root/var/lib/scrubjay/history.db") bytes"
 [ -z "${FIXTURE:-}" ] || sqlite3 -readonly "$root/var/lib/scrubjay/history.db" .dump \

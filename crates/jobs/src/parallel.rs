@@ -77,8 +77,15 @@ mod tests {
         assert_eq!(share_under(&control, &pieces, |piece| piece + 1).unwrap().len(), 100);
         assert_eq!((control.progress().pieces, control.progress().pieces_expected), (100, 100));
         let stopped = share_under(&control, &pieces, |&piece| {
-            if piece == 50 {
-                control.stop()
+            // Those behind it wait for it: otherwise other threads may be through with all before it stops the job.
+            match piece {
+                50 => control.stop(),
+                51.. => {
+                    while !control.is_stopped() {
+                        std::thread::yield_now();
+                    }
+                }
+                _ => {}
             }
         });
         assert!(matches!(stopped, Err(JobError::Stopped)), "{stopped:?}");

@@ -32,3 +32,48 @@ pub fn make(out: &Path, key: Option<&Path>) -> Result<()> {
     println!("{}", out.join(format!("{LIST}.sig")).display());
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+    use std::path::PathBuf;
+
+    /// A folder that is removed with the value.
+    struct Folder(PathBuf);
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    /// The command of docs/install.md.
+    fn verifies(out: &Path, signers: &Path) -> bool {
+        let mut verify = Command::new("ssh-keygen");
+        verify.args(["-Y", "verify", "-I", "release", "-n", NAMESPACE, "-f"]).arg(signers);
+        verify.arg("-s").arg(out.join(format!("{LIST}.sig"))).stdin(File::open(out.join(LIST)).unwrap());
+        verify.output().unwrap().status.success()
+    }
+
+    #[test]
+    fn a_list_is_signed_by_its_key_and_a_changed_one_is_refused() {
+        let folder = Folder(std::env::temp_dir().join(format!("scrubjay-sums-{}", std::process::id())));
+        let out = folder.0.join("dist");
+        fs::create_dir_all(&out).unwrap();
+        fs::write(out.join("a.deb"), "a package").unwrap();
+        // A key for this test, without a passphrase.
+        let key = folder.0.join("key");
+        let make_key = Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(&key).status();
+        assert!(make_key.expect("ssh-keygen (Debian: openssh-client)").success());
+        make(&out, Some(&key)).unwrap();
+        let signers = folder.0.join("allowed_signers");
+        let public = fs::read_to_string(key.with_extension("pub")).unwrap();
+        fs::write(&signers, format!("release {public}")).unwrap();
+        assert!(verifies(&out, &signers));
+        let list = fs::read_to_string(out.join(LIST)).unwrap();
+        assert!(list.ends_with("  a.deb\n") && list.len() == 64 + 8, "{list}");
+        fs::write(out.join(LIST), list.replace("a.deb", "b.deb")).unwrap();
+        assert!(!verifies(&out, &signers), "another list");
+    }
+}

@@ -3,6 +3,9 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+/// For a list of sums that is signed.
+pub const SIGNED: &[&str] = &["openssh-client"]; // ssh-keygen
+
 /// For a disk with bad sectors on this machine (tests/lab/faulty-disk), and its test.
 pub const FAULTY_DISK: &[&str] = &[
     "nbdkit",            // the server; its plugin is the disk

@@ -5,7 +5,7 @@
 use super::packages::{
     ARRAYS, ARRAYS_ON_FUSE, BENCH_DISK, BTRFS, BTRFS_UNDER_LOAD, CAPTURE, CLIENTS, CONTRIB, DIST, FAULTY_DISK,
     FILE_SYSTEMS, GUEST, GUEST_ARM, GUEST_ARRAYS, GUEST_BTRFS, GUEST_FILE_SYSTEMS, GUEST_VOLUME, HANGING, HOST_SECTORS,
-    PAGE, PAGE_SECURITY, PYTHON, SUITES, TYPED, WATCHED, WATCHED_VOLUME,
+    PAGE, PAGE_SECURITY, PYTHON, SIGNED, SUITES, TYPED, WATCHED, WATCHED_VOLUME,
 };
 
 /// A step.
@@ -266,6 +266,7 @@ pub const STEPS: &[TestStep] = &[
         command: &["cargo", "test", "--profile=suite", "--workspace", "--tests", "--no-fail-fast"],
         environment: &[("SCRUBJAY_CLIENTS", "none")], // a step of its own runs them
         smoke: Smoke::Only(&["cargo", "test", "--profile=smoke", "--workspace", "--lib", "--bins", "--no-fail-fast"]),
+        packages: SIGNED,
         ..PLAIN
     },
     // These virtual machines compute all the time, on one processor: they begin when nothing compiles any more.

@@ -86,10 +86,13 @@ pub fn read(stream: &mut dyn TimedStream, rest: &mut Vec<u8>, idle: Duration) ->
     if !rest.is_empty() {
         until = Instant::now() + REQUEST_TIME;
     }
+    // What was looked at is not looked at again, however few bytes come at a time.
+    let mut seen = 0;
     let length = loop {
-        if let Some(length) = end_of_head(rest) {
+        if let Some(length) = end_of_head(rest, seen) {
             break length;
         }
+        seen = rest.len();
         if rest.len() >= HEAD_MAX {
             return Err(RequestError::Refused(431, "the head of the request is too long"));
         }
@@ -121,9 +124,10 @@ pub fn read(stream: &mut dyn TimedStream, rest: &mut Vec<u8>, idle: Duration) ->
     Ok(request)
 }
 
-/// The end of the head, the empty line included.
-fn end_of_head(bytes: &[u8]) -> Option<usize> {
-    bytes.windows(4).position(|four| four == b"\r\n\r\n").map(|at| at + 4)
+/// The end of the head, the empty line included, where it does not end in the first `seen` bytes.
+fn end_of_head(bytes: &[u8], seen: usize) -> Option<usize> {
+    let from = seen.saturating_sub(3);
+    bytes[from..].windows(4).position(|four| four == b"\r\n\r\n").map(|at| from + at + 4)
 }
 
 fn read_more(stream: &mut dyn TimedStream, into: &mut Vec<u8>, until: Instant) -> Result<(), RequestError> {
