@@ -152,7 +152,7 @@ cp -r "$repository/README.md" "$repository/docs" "$root$repository/"
 cp -r "$repository/tests/typed" "$root$repository/tests/"
 cp "${XTASK:-$repository/target/debug/xtask}" "$root/lab/xtask"
 machine=0
-"$here/guest" -t 600 -R "$root" -d 64M /lab/upgrade.sh --inside || machine=$?
+"$here/guest" -t 1200 -R "$root" -d 64M /lab/upgrade.sh --inside || machine=$?
 case $machine in
 77) skip "no machine can be started here" ;;
 *) expect "in the machine" "$machine" 0 ;;
