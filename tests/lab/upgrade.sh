@@ -19,10 +19,8 @@ if [ "${1:-}" = --inside ]; then
   date -s "@$(cat /lab/ended)" >/dev/null # the year is over
   state=/var/lib/scrubjay/history.db
   is_active() { [ "$(systemctl show -P ActiveState scrubjay)" = active ]; }
+  json() { scrubjay status --json | jq -c "$1"; }
   answers() { scrubjay status --json 2>/dev/null | jq -e '.watch.disks | length > 0' >/dev/null; }
-  kept() { sqlite3 -readonly "$state" .dump | grep "^INSERT INTO $1 " | sort; }
-  tables=(pass finding incident_history message_history temperature_day counter_reading known_disk)
-  past() { for table in "${tables[@]}"; do sqlite3 -readonly "$state" "SELECT * FROM $table WHERE rowid <= $(cat "/lab/last.$table" 2>/dev/null || echo 0)"; done 2>/dev/null; }
   version() { sqlite3 -readonly "$state" 'PRAGMA user_version'; }
   told() { grep -c "$1" /run/told 2>/dev/null || true; }
   log() { journalctl --no-pager -o cat -u scrubjay; }
@@ -30,14 +28,15 @@ if [ "${1:-}" = --inside ]; then
     apt-get -q -y --allow-downgrades -o Dpkg::Use-Pty=0 -o Dpkg::Options::=--force-confold install "$1" >>/lab/apt.txt 2>&1
   }
   # What happened before the upgrade, by the verbs: without what the older one adds while it still runs.
-  events() { scrubjay history --limit 100000 --json | jq -cS '.events[] | select(.at <= '"$(cat /lab/ended)"')'; }
+  events() { scrubjay history --limit 100000 --json | jq -cS '.events[] | select(.time <= '"$(cat /lab/ended)"')'; }
 
   systemctl enable --now scrubjay >/dev/null 2>&1
   soon answers || true
   expect "the older program runs with its year" "$(is_active && version)" 1
   events >before.txt
   expect "a year has happened" "$([ "$(wc -l <before.txt)" -gt 100 ] && echo so)" so
-  grep -q 'proven' <(scrubjay alert list 2>/dev/null || scrubjay status) && proven=yes || proven=no
+  proven=$(json '[.watch.channels[] | [.name, .proven]]')
+  expect "its channel is proven" "$(jq -c '[.[][1] > 0]' <<<"$proven")" '[true]'
   told_before=$(told .)
 
   holds() { checked=$((checked + 1)); if "${@:2}"; then echo "ok     $1"; else fail "$1"; fi; }
@@ -48,9 +47,8 @@ if [ "${1:-}" = --inside ]; then
   holds "it says so, and where the copy is" grep -q 'tables are version 3 .*history.db.version-1' <(log)
   events >after.txt
   holds "all that happened is still there" cmp before.txt after.txt
-  expect "no history is called lost" "$(scrubjay status --json | jq -c '[.incidents[]? | select(.kind | test("history"))]')" '[]'
-  grep -q 'proven' <(scrubjay alert list 2>/dev/null || scrubjay status) && still=yes || still=no
-  expect "its channel is as proven as before" "$still" "$proven"
+  expect "no history is called lost" "$(json '[.watch.incidents[] | select(.kind == "history")]')" '[]'
+  expect "its channel is as proven as before" "$(json '[.watch.channels[] | [.name, .proven]]')" "$proven"
   expect "the upgrade alone alerts nobody" "$(($(told .) - told_before))" 0
   holds "what people set stays" grep -q 'host = "year"' /etc/scrubjay/config.toml
 
@@ -73,6 +71,7 @@ if [ "${1:-}" = --inside ]; then
   expect "runs" "$(is_active && version)" 3
   events >again.txt
   holds "with all that happened" cmp before.txt again.txt
+  expect "and says that its history was exchanged" "$(json '[.watch.incidents[] | select(.kind == "history")] | length')" 1
   if [ $failed != 0 ]; then log | tail -40; tail -20 /lab/apt.txt; scrubjay status; cat /run/told; diff before.txt after.txt | head; fi
   done_checking
   exit
