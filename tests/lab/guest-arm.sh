@@ -104,9 +104,10 @@ fi
 
 # The tests, each with the manifest of its crate, beside which it runs.
 tests=()
-if [ -n "${TESTS-code device core serve control jobs watch}" ]; then
+crates=${TESTS-code device core serve control jobs watch}
+if [ -n "$crates" ]; then
   packages=()
-  for crate in ${TESTS-code device core serve control jobs watch}; do packages+=(--package "scrubjay-$crate"); done
+  for crate in $crates; do packages+=(--package "scrubjay-$crate"); done
   PATH="$(dirname "$(find "$repository/target/tools" -name cargo-zigbuild -type f | head -1)"):$PATH"
   command -v cargo-zigbuild >/dev/null || skip "no cargo-zigbuild in target/tools: cargo xtask dist"
   (cd "$repository" && cargo zigbuild --quiet --profile smoke --tests --target aarch64-unknown-linux-musl --target-dir target/guest-arm "${packages[@]}" \

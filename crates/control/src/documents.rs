@@ -83,13 +83,14 @@ pub struct ToDoEntry {
     pub command: Option<String>,
 }
 
-impl ToDoEntry {
-    /// In one line, with what to type.
-    pub fn line(&self) -> String {
-        match &self.command {
-            Some(command) => format!("{}: {command}", self.words),
-            None => self.words.clone(),
+impl WatchDocument {
+    /// What to do now. In a document of a program that had only lines (an older daemon's, an older recording), the lines.
+    pub fn things_to_do(&self) -> DoNowEntry {
+        if !self.do_now.first.is_empty() {
+            return self.do_now.clone();
         }
+        let entry = |words: &String| ToDoEntry { incident: None, words: words.clone(), command: None };
+        DoNowEntry { first: self.to_do.iter().map(entry).collect(), more: 0 }
     }
 }
 
@@ -317,4 +318,23 @@ pub struct AlertDocument {
     pub channels: Vec<ChannelEntry>,
     /// The numbers of messages that wait to be accepted.
     pub waiting: Vec<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_to_do_of_an_older_program_is_its_lines() {
+        let lines = vec!["REPLACE bay 3".to_owned(), "and 2 more".to_owned()];
+        let older = WatchDocument { to_do: lines.clone(), ..WatchDocument::default() };
+        let mut json = serde_json::to_value(&older).unwrap();
+        json.as_object_mut().unwrap().remove("do_now");
+        let read: WatchDocument = serde_json::from_value(json).unwrap();
+        let words: Vec<String> = read.things_to_do().first.into_iter().map(|thing| thing.words).collect();
+        assert_eq!(words, lines);
+        let thing = ToDoEntry { incident: Some(0), words: "REPLACE bay 3".into(), command: None };
+        let do_now = DoNowEntry { first: vec![thing], more: 2 };
+        assert_eq!(WatchDocument { do_now: do_now.clone(), ..older }.things_to_do(), do_now);
+    }
 }

@@ -170,13 +170,6 @@ pub struct StatusLine {
     pub command: Option<&'static str>,
 }
 
-impl StatusLine {
-    /// In one line.
-    pub fn line(&self) -> String {
-        self.command.map_or_else(|| self.words.clone(), |command| format!("{}: {command}", self.words))
-    }
-}
-
 /// The remaining lines of the status: a pause, alerts that fail, messages that wait, troubles of the watch itself.
 pub fn rest(document: &WatchDocument) -> Vec<StatusLine> {
     let paused = document.paused_until.map(|until| StatusLine {

@@ -77,7 +77,7 @@ pub use letter::{LINES_MAX, SUBJECT_MAX};
 pub use reading::SessionPhase;
 pub use schedule::MARGIN;
 pub use state::{MISSING_AFTER, STALE_AFTER, Watch};
-pub use words::{counted, typed};
+pub use words::{counted, typed, with_command};
 
 #[cfg(test)]
 mod tests;

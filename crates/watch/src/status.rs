@@ -17,7 +17,7 @@ use crate::state::{DiskState, Watch};
 use crate::subject::WatchedSubject;
 use crate::volume_condition::lost_words;
 use crate::worded;
-use crate::words::{counted, typed};
+use crate::words::{counted, typed, with_command};
 use scrubjay_core::units::{Nanos, UnixSeconds};
 
 /// The colour of a light. What is not known is grey, never green.
@@ -73,21 +73,12 @@ pub struct ToDoList {
     pub more: usize,
 }
 
-impl ToDo {
-    /// In one line, with what to type.
-    pub fn line(&self) -> String {
-        match &self.command {
-            Some(command) => format!("{}: {command}", self.words),
-            None => self.words.clone(),
-        }
-    }
-}
-
 impl ToDoList {
     /// One line each, and one that says how many more there are.
     pub fn lines(&self) -> Vec<String> {
         let more = (self.more > 0).then(|| format!("and {} more", self.more));
-        self.first.iter().map(ToDo::line).chain(more).collect()
+        let line = |thing: &ToDo| with_command(&thing.words, thing.command.as_deref());
+        self.first.iter().map(line).chain(more).collect()
     }
 }
 

@@ -5,7 +5,8 @@ use crate::say::{print_line, print_prose};
 use scrubjay_control::wording::{
     self, ago, array_checked, array_now, can_lose, disk_bad, disk_called, disk_now, in_order, is_deviant, moment,
 };
-use scrubjay_control::{ArrayEntry, DiskEntry, WatchDocument};
+use scrubjay_control::{ArrayEntry, DiskEntry, DoNowEntry, WatchDocument};
+use scrubjay_watch::with_command;
 use std::io::{self, Write};
 
 const ARRAYS: [&str; 6] = ["ARRAY", "LEVEL", "MEMBERS", "CAN LOSE", "LAST FULL CHECK", "NOW"];
@@ -29,14 +30,15 @@ pub fn write(status: &WatchDocument, width: Option<usize>, out: &mut impl Write)
             print_prose(out, "  ", &format!("{line}."), width)?;
         }
     }
-    for (number, thing) in status.do_now.first.iter().enumerate() {
+    let DoNowEntry { first, more } = status.things_to_do();
+    for (number, thing) in first.iter().enumerate() {
         if number == 0 {
             writeln!(out, "\nDo now")?;
         }
-        print_prose(out, &format!("  {}. ", number + 1), &thing.line(), width)?;
+        print_prose(out, &format!("  {}. ", number + 1), &with_command(&thing.words, thing.command.as_deref()), width)?;
     }
-    if status.do_now.more > 0 {
-        writeln!(out, "     and {} more", status.do_now.more)?;
+    if more > 0 {
+        writeln!(out, "     and {more} more")?;
     }
     for (number, line) in wording::accepted(status).iter().enumerate() {
         if number == 0 {
@@ -70,7 +72,7 @@ fn write_rest(status: &WatchDocument, width: Option<usize>, out: &mut impl Write
         if number == 0 {
             writeln!(out)?;
         }
-        print_prose(out, "", &line.line(), width)?;
+        print_prose(out, "", &with_command(&line.words, line.command), width)?;
     }
     Ok(())
 }

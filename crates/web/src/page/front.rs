@@ -8,7 +8,9 @@ use crate::feed::PictureTime;
 use crate::http::request::encoded;
 use maud::{Markup, html};
 use scrubjay_control::wording::{self, ago, array_checked, array_now, can_lose, date, disk_called, pool_found};
-use scrubjay_control::{ArrayEntry, ChannelEntry, IncidentEntry, ReadingActivity, ReadingEntry, WatchDocument};
+use scrubjay_control::{
+    ArrayEntry, ChannelEntry, DoNowEntry, IncidentEntry, ReadingActivity, ReadingEntry, WatchDocument,
+};
 use scrubjay_core::quantity::{show_count, show_time};
 use scrubjay_core::units::Nanos;
 use scrubjay_watch::facts::ArrayKind;
@@ -61,12 +63,13 @@ fn safe(view: &PageView<'_>) -> Markup {
 fn to_do(view: &PageView<'_>) -> Markup {
     let status = view.status;
     let accepted = wording::accepted(status);
+    let DoNowEntry { first, more } = status.things_to_do();
     html! {
-        @if !status.do_now.first.is_empty() {
+        @if !first.is_empty() {
             section.todo aria-labelledby="todo" {
                 h2 #todo { "Do now" }
                 ol {
-                    @for thing in &status.do_now.first {
+                    @for thing in &first {
                         @let incident = thing.incident.and_then(|place| status.incidents.get(place));
                         li {
                             p {
@@ -80,7 +83,7 @@ fn to_do(view: &PageView<'_>) -> Markup {
                             }
                         }
                     }
-                    @if status.do_now.more > 0 { li.more { "and " (status.do_now.more) " more" } }
+                    @if more > 0 { li.more { "and " (more) " more" } }
                 }
             }
         }
