@@ -20,6 +20,8 @@ if [ "${1:-}" = --inside ]; then
   cd /tmp
   export SCRUBJAY_RUN=/run/lab TMPDIR=/tmp
   mkdir -p /run/lab
+  echo '127.0.0.1 localhost' >/etc/hosts
+  [ ! -s "$out/ca.pem" ] || export SSL_CERT_FILE=$out/ca.pem
   jay() { "$out/scrubjay" "$@"; }
   getconf PAGESIZE >"$out/pagesize"
   jay --version >"$out/version" 2>&1 || true
@@ -127,6 +129,7 @@ machine() { # VERSION
   out=$work/out-$version
   mkdir -p "$out/mails"
   cp "$program" "$out/scrubjay"
+  cp /etc/ssl/certs/ca-certificates.crt "$out/ca.pem" 2>/dev/null || true # the CAs of usual servers, for tests
   "$here/smtp-server" "$out/mails" <&"$mail_in" >"$out/port" 2>"$out/mail.log" &
   server=$!
   soon test -s "$out/port"
