@@ -1,7 +1,7 @@
 //! Figures of a simulated scrub, in words.
 
 use scrubjay_core::quantity::{show_count, show_time};
-pub use scrubjay_jobs::costs::slowdown_mean;
+pub use scrubjay_research::costs::slowdown_mean;
 use scrubjay_sim::exact::ScrubFigures;
 
 /// The foreground in words: `12,345 requests in 2 h 5 min, idle for 90.0 % of it in 1,234 intervals`.

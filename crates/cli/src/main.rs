@@ -34,6 +34,7 @@ mod zfs;
 use args::Verb;
 use exit::Exit;
 use scrubjay_jobs::JobError;
+use scrubjay_research::ResearchError;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -86,15 +87,14 @@ fn test_codes() -> anyhow::Result<()> {
 
 /// The exit code of an error.
 fn exit_of(error: &anyhow::Error) -> Exit {
-    let cause = match error.downcast_ref::<JobError>() {
-        Some(
-            JobError::Input(_)
-            | JobError::Trace(_)
-            | JobError::Unopened { .. }
-            | JobError::NoDevice { .. }
-            | JobError::TooFewRequests { .. }
-            | JobError::UnusedParameter(_),
-        ) => return Exit::Usage,
+    if let Some(
+        ResearchError::Trace(_) | ResearchError::NoDevice { .. } | ResearchError::TooFewRequests { .. },
+    ) = error.downcast_ref()
+    {
+        return Exit::Usage;
+    }
+    let cause = match job_error(error) {
+        Some(JobError::Input(_) | JobError::Unopened { .. } | JobError::UnusedParameter(_)) => return Exit::Usage,
         Some(JobError::Io { error, .. }) => Some(error),
         _ => error.downcast_ref::<std::io::Error>(),
     };
@@ -107,9 +107,17 @@ fn exit_of(error: &anyhow::Error) -> Exit {
     }
 }
 
+/// The error of a job, also of one that asked traces or models.
+fn job_error(error: &anyhow::Error) -> Option<&JobError> {
+    match error.downcast_ref::<ResearchError>() {
+        Some(ResearchError::Job(error)) => Some(error),
+        _ => error.downcast_ref(),
+    }
+}
+
 /// Did the reader close our output early (`| head`)? That is not a failure.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    let cause = match error.downcast_ref::<JobError>() {
+    let cause = match job_error(error) {
         Some(JobError::Io { error, .. }) => Some(error),
         _ => error.downcast_ref::<std::io::Error>(),
     };

@@ -4,7 +4,7 @@ use crate::args::{DiskModelArgs, ServiceArg, Traces};
 use crate::say::say;
 use anyhow::Result;
 use scrubjay_core::quantity::{show_count, show_time};
-use scrubjay_jobs::workload::{self, DeviceLoad, Hold, ISSUED_ONLY, TraceFiles, TraceNote};
+use scrubjay_research::workload::{self, DeviceLoad, Hold, ISSUED_ONLY, TraceFiles, TraceNote};
 use scrubjay_trace::{OpenOptions, Record, ServiceSource, Trace};
 
 /// The options with which the named traces are opened.

@@ -38,6 +38,7 @@ pub mod bench;
 pub mod buffer;
 pub mod index;
 pub mod layout;
+pub mod named;
 pub mod position_set;
 pub mod probe;
 pub mod quantity;

@@ -4,7 +4,6 @@ use crate::parameter::UnusedParameter;
 use scrubjay_control::FolderError;
 use scrubjay_device::output::OutputError;
 use scrubjay_serve::remote::client::ClientError;
-use scrubjay_trace::InputError;
 use std::io;
 
 /// Why a job cannot be done.
@@ -13,9 +12,6 @@ pub enum JobError {
     /// The job that was asked for is impossible, or an input is not what it should be; the text says what to do.
     #[error("{0}")]
     Input(String),
-    /// A trace cannot be opened, or cannot be read to its end.
-    #[error(transparent)]
-    Trace(InputError),
     /// A file cannot be opened: mostly there is none of this name.
     #[error("{what}: {error}")]
     Unopened {
@@ -24,31 +20,12 @@ pub enum JobError {
         /// The system's error.
         error: io::Error,
     },
-    /// A trace has no device of this name.
-    #[error("the trace has no device `{name}`; it has {known}")]
-    NoDevice {
-        /// The name that was asked for.
-        name: String,
-        /// Devices that the trace has, or some of them.
-        known: String,
-    },
-    /// No device of the traces has enough requests for a result.
-    #[error("{most} requests are too few to tune to: min_requests asks for {least} of a device")]
-    TooFewRequests {
-        /// The requests of the busiest device.
-        most: u64,
-        /// The least number that was asked for.
-        least: u64,
-    },
     /// A parameter that the policy does not use.
     #[error(transparent)]
     UnusedParameter(UnusedParameter),
     /// A file cannot be written.
     #[error(transparent)]
     Output(OutputError),
-    /// The job was stopped before its end.
-    #[error("stopped before the end")]
-    Stopped,
     /// The system refused something.
     #[error("{what}: {error}")]
     Io {

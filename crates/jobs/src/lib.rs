@@ -6,7 +6,6 @@
 //! ```text
 //! a name  -> target   -> a device, a file or a running volume (sockets) --+
 //! a file  -> config   -> settings ------------------------------------------> device::session -> outcome -> json
-//! traces  -> workload -> loads -> sim, study     parallel: pieces of work on all cores
 //! ```
 //!
 //! Settings from a file, and the policy that they give:
@@ -27,33 +26,19 @@
 pub mod bench;
 pub mod bench_log;
 pub mod config;
-pub mod costs;
-pub mod cut;
 mod error;
 pub mod fio;
-pub mod job_control;
 pub mod json;
-pub mod losses;
-pub mod named;
 pub mod outcome;
-pub mod parallel;
 pub mod parameter;
 pub mod pool;
 pub mod report;
 pub mod sector;
 mod serde_words;
 pub mod settings;
-pub mod simulation;
 pub mod sockets;
 pub mod target;
-pub mod trace_document;
-pub mod trace_hash;
-pub mod trace_info;
-pub mod trace_output;
-pub mod tune;
-pub mod tune_document;
 pub mod verify_bench;
-pub mod workload;
 pub mod zfs_pool;
 
 pub use error::JobError;

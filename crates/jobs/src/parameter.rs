@@ -1,6 +1,6 @@
 //! Parameters of policies as people write them: texts parsed to values, and their help.
 
-use crate::named::{NamedRow, named};
+use scrubjay_core::named::{NamedRow, named};
 use scrubjay_core::quantity;
 use scrubjay_core::scrub::idle::{POLICIES, Parameter, ParameterRange, ParameterValue, PolicyKind};
 use scrubjay_core::scrub::idle::{PolicyConfig, PolicyParameters};

@@ -1,6 +1,6 @@
 //! Settings of a scrub: those of a file or a command line, and the options of a session that they give.
 
-use crate::named::named;
+use scrubjay_core::named::named;
 use crate::parameter::{self, PolicyChoice};
 use crate::serde_words::Word;
 use scrubjay_core::quantity;

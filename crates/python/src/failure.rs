@@ -3,33 +3,35 @@
 use pyo3::prelude::*;
 use scrubjay_device::output::OutputError;
 use scrubjay_jobs::JobError;
+use scrubjay_research::ResearchError;
 use scrubjay_trace::{InputError, SourcePlace, TraceError};
 use std::io;
 
 /// The exception for a job's error.
-pub fn raised(py: Python<'_>, error: JobError) -> PyErr {
+pub fn raised(py: Python<'_>, error: impl Into<ResearchError>) -> PyErr {
+    let error = error.into();
     let text = error.to_string();
     match &error {
-        JobError::Trace(InputError::Trace { name, error: TraceError::Io(error) }) => {
+        ResearchError::Trace(InputError::Trace { name, error: TraceError::Io(error) }) => {
             raise(py, of_io(error, "TraceError"), text, Some(name), None)
         }
-        JobError::Trace(InputError::Trace { name, error }) => raise(py, "TraceError", text, Some(name), place(error)),
-        JobError::Trace(InputError::Empty { name } | InputError::Mixed { name, .. }) => {
+        ResearchError::Trace(InputError::Trace { name, error }) => raise(py, "TraceError", text, Some(name), place(error)),
+        ResearchError::Trace(InputError::Empty { name } | InputError::Mixed { name, .. }) => {
             raise(py, "TraceError", text, Some(name), None)
         }
-        JobError::Trace(_) | JobError::UnusedParameter(_) => raise(py, "OptionError", text, None, None),
-        JobError::Unopened { what, error } | JobError::Io { what, error } => {
+        ResearchError::Trace(_) | ResearchError::Job(JobError::UnusedParameter(_)) => raise(py, "OptionError", text, None, None),
+        ResearchError::Job(JobError::Unopened { what, error } | JobError::Io { what, error }) => {
             raise(py, of_io(error, "FileError"), text, Some(what), None)
         }
-        JobError::NoDevice { .. } => raise(py, "DeviceError", text, None, None),
-        JobError::Output(OutputError::Exists { path }) => {
+        ResearchError::NoDevice { .. } => raise(py, "DeviceError", text, None, None),
+        ResearchError::Job(JobError::Output(OutputError::Exists { path })) => {
             let name = path.display().to_string();
             raise(py, "FileError", format!("{name} exists; force=True replaces it"), Some(&name), None)
         }
-        JobError::Output(OutputError::Unfit { path, .. } | OutputError::Io { path, .. }) => {
+        ResearchError::Job(JobError::Output(OutputError::Unfit { path, .. } | OutputError::Io { path, .. })) => {
             raise(py, "FileError", text, Some(&path.display().to_string()), None)
         }
-        JobError::TooFewRequests { .. } | JobError::Input(_) => raise(py, "TraceError", text, None, None),
+        ResearchError::TooFewRequests { .. } | ResearchError::Job(JobError::Input(_)) => raise(py, "TraceError", text, None, None),
         _ => raise(py, "Error", text, None, None),
     }
 }

@@ -13,7 +13,7 @@ mod settings;
 mod trace_handle;
 
 use pyo3::prelude::*;
-use scrubjay_jobs::{tune, workload};
+use scrubjay_research::{tune, workload};
 use scrubjay_trace::formats::FORMATS;
 
 /// The module `scrubjay._core`.

@@ -1,7 +1,7 @@
 //! Notes on a trace that was read, in words: Python issues them as warnings.
 
 use scrubjay_core::quantity::{show_count, show_time};
-use scrubjay_jobs::workload::{ISSUED_ONLY, TraceNote};
+use scrubjay_research::workload::{ISSUED_ONLY, TraceNote};
 
 /// Each note as one line.
 pub fn texts(notes: &[TraceNote]) -> Vec<String> {

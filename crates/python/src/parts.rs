@@ -8,11 +8,12 @@ use pyo3::types::PyBytes;
 use scrubjay_core::quantity;
 use scrubjay_core::scrub::idle::Goal;
 use scrubjay_core::units::Nanos;
-use scrubjay_jobs::cut::DevicePart;
-use scrubjay_jobs::tune::{self, TuneTask, TuneTimes};
-use scrubjay_jobs::tune_document::TuneDocument;
-use scrubjay_jobs::workload::DeviceLoad;
-use scrubjay_jobs::{JobError, named};
+use scrubjay_research::cut::DevicePart;
+use scrubjay_research::tune::{self, TuneTask, TuneTimes};
+use scrubjay_research::tune_document::TuneDocument;
+use scrubjay_research::workload::DeviceLoad;
+use scrubjay_core::named;
+use scrubjay_jobs::JobError;
 use scrubjay_trace::{PartPeriods, Periods};
 use std::time::Instant;
 
@@ -77,7 +78,7 @@ pub fn tune_parts(
         let tuned = tune::tune(&loads, &task, control)?;
         let took = TuneTimes { read, tune: started.elapsed() };
         let document = TuneDocument::new(&loads[0], &task, &tuned[0], took);
-        serde_json::to_string(&document).map(Some).map_err(|error| JobError::Input(error.to_string()))
+        serde_json::to_string(&document).map(Some).map_err(|error| JobError::Input(error.to_string()).into())
     })
 }
 

@@ -7,7 +7,7 @@ use arrow_array::{ArrayRef, DictionaryArray, Int32Array, RecordBatch, RecordBatc
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use pyo3::prelude::*;
 use scrubjay_core::units::Nanos;
-use scrubjay_jobs::workload::{DeviceFilter, TraceCheck};
+use scrubjay_research::workload::{DeviceFilter, TraceCheck};
 use scrubjay_trace::formats::ClockOrigin;
 use scrubjay_trace::{Record, RequestKind, Trace};
 use std::collections::HashMap;
@@ -68,7 +68,7 @@ impl RecordStream {
         let mut records: Vec<Record> = Vec::with_capacity(ROWS);
         while records.len() < ROWS && !self.is_ended {
             let failed = |error| ArrowError::ExternalError(Box::new(error));
-            if self.trace.next_batch().map_err(|error| failed(scrubjay_jobs::JobError::Trace(error)))?.is_none() {
+            if self.trace.next_batch().map_err(|error| failed(scrubjay_research::ResearchError::Trace(error)))?.is_none() {
                 self.is_ended = true;
                 self.filter.check(&self.trace).map_err(failed)?;
                 self.warn()?;

@@ -3,8 +3,8 @@
 use crate::failure;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use scrubjay_jobs::JobError;
-use scrubjay_jobs::job_control::JobControl;
+use scrubjay_research::ResearchError;
+use scrubjay_research::job_control::JobControl;
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
@@ -23,7 +23,7 @@ pub fn run<T: Send + 'static>(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,
     threads: usize,
-    job: impl FnOnce(&JobControl) -> Result<T, JobError> + Send + 'static,
+    job: impl FnOnce(&JobControl) -> Result<T, ResearchError> + Send + 'static,
 ) -> PyResult<T> {
     let control = Arc::new(JobControl::on_threads(threads));
     let (sender, mut receiver) = mpsc::channel();

@@ -4,10 +4,10 @@ pub use crate::failure::refused;
 use pyo3::prelude::*;
 use scrubjay_core::scrub::disk_server::ServiceModel;
 use scrubjay_core::scrub::idle::{Parameter, ParameterValue};
-use scrubjay_jobs::named::{NamedRow, named};
+use scrubjay_core::named::{NamedRow, named};
 use scrubjay_jobs::parameter::{self, PolicyChoice};
-use scrubjay_jobs::trace_info::ServiceChoice;
-use scrubjay_jobs::workload;
+use scrubjay_research::trace_info::ServiceChoice;
+use scrubjay_research::workload;
 use scrubjay_sim::play::Playable;
 use scrubjay_trace::ServiceSource;
 

@@ -16,18 +16,19 @@ use scrubjay_core::scrub::idle::PolicyParameters;
 use scrubjay_core::units::Nanos;
 use scrubjay_device::output::Existing;
 use scrubjay_jobs::JobError;
-use scrubjay_jobs::cut;
-use scrubjay_jobs::job_control::JobControl;
-use scrubjay_jobs::losses::Losses;
+use scrubjay_research::ResearchError;
+use scrubjay_research::cut;
+use scrubjay_research::job_control::JobControl;
+use scrubjay_research::losses::Losses;
 use scrubjay_jobs::parameter::UnusedParameter;
-use scrubjay_jobs::simulation::{self, SimulationDocument};
-use scrubjay_jobs::trace_document::TraceDocument;
-use scrubjay_jobs::trace_hash;
-use scrubjay_jobs::trace_info::{self, HeldIntervals, InfoTask, ReadTrace};
-use scrubjay_jobs::trace_output::TraceOutput;
-use scrubjay_jobs::tune::{self, TuneTimes};
-use scrubjay_jobs::tune_document::TuneDocument;
-use scrubjay_jobs::workload::{self, DeviceFilter, DeviceLoad, Hold, TraceNote};
+use scrubjay_research::simulation::{self, SimulationDocument};
+use scrubjay_research::trace_document::TraceDocument;
+use scrubjay_research::trace_hash;
+use scrubjay_research::trace_info::{self, HeldIntervals, InfoTask, ReadTrace};
+use scrubjay_research::trace_output::TraceOutput;
+use scrubjay_research::tune::{self, TuneTimes};
+use scrubjay_research::tune_document::TuneDocument;
+use scrubjay_research::workload::{self, DeviceFilter, DeviceLoad, Hold, TraceNote};
 use scrubjay_study::idleness::{self, IdleStudy};
 use scrubjay_trace::cut::TracePart;
 use scrubjay_trace::idleness::Idleness;
@@ -178,7 +179,7 @@ impl TraceHandle {
         let policy = settings::policy(py, policy)?;
         let given = settings::parameters(py, &parameters)?;
         UnusedParameter::check(policy.name(), policy.uses(), &given)
-            .map_err(JobError::UnusedParameter)
+            .map_err(|unused| ResearchError::from(JobError::UnusedParameter(unused)))
             .and_then(|()| simulation::check_sizes(&given, ""))
             .map_err(|error| raised(py, error))?;
         let parameters = PolicyParameters::with(&given);
@@ -209,7 +210,7 @@ impl TraceHandle {
         let (trace, devices) = (self.opened(py)?, self.devices.clone());
         let written = run(py, progress, 0, move |control| {
             match TraceOutput::create(&path, to.as_deref(), existing, "format=") {
-                Err(JobError::Input(complaint)) => Ok(Err(complaint)),
+                Err(ResearchError::Job(JobError::Input(complaint))) => Ok(Err(complaint)),
                 output => copied(control, trace, &devices, output?).map(Ok),
             }
         })?;
@@ -284,7 +285,7 @@ impl TraceHandle {
             py.detach(|| workload::open(&files, self.options))
         } else {
             let options = self.options;
-            py.detach(move || scrubjay_trace::open(inputs, options).map_err(JobError::Trace))
+            py.detach(move || scrubjay_trace::open(inputs, options).map_err(ResearchError::Trace))
         };
         opened.map_err(|error| raised(py, error))
     }
@@ -334,7 +335,7 @@ fn loads(
     devices: &[String],
     service: ServiceSource,
     hold: Hold,
-) -> Result<(Vec<DeviceLoad>, Vec<TraceNote>), JobError> {
+) -> Result<(Vec<DeviceLoad>, Vec<TraceNote>), ResearchError> {
     let (loads, notes) = workload::loads_of(control, trace, devices, service, hold)?;
     if loads.is_empty() { Err(workload::no_requests()) } else { Ok((loads, notes)) }
 }
@@ -345,12 +346,12 @@ fn copied(
     trace: Trace,
     devices: &[String],
     mut output: TraceOutput,
-) -> Result<(u64, u64, Vec<String>), JobError> {
+) -> Result<(u64, u64, Vec<String>), ResearchError> {
     let mut losses = Losses::new(output.format());
     let mut filter = DeviceFilter::new(devices);
     let mut trace = trace;
     let mut wanted: Vec<Record> = Vec::new();
-    while trace.next_batch().map_err(JobError::Trace)?.is_some() {
+    while trace.next_batch().map_err(ResearchError::Trace)?.is_some() {
         control.check()?;
         control.add_records(trace.records().len() as u64);
         wanted.clear();

@@ -63,6 +63,8 @@ pub enum Playable {
     Clairvoyant(&'static Clairvoyant),
 }
 
+scrubjay_core::named_row!(Playable, Playable::all().collect());
+
 /// The result of playing a policy.
 #[derive(Clone, Debug)]
 pub struct PlayedPolicy {

@@ -20,8 +20,9 @@ const LAYERS: &[(&str, u32)] = &[
     ("proof", 5),
     ("jobs", 5),
     ("daemon", 6),
-    ("python", 6),
+    ("research", 6),
     ("web", 6),
+    ("python", 7),
     ("cli", 7),
 ];
 

@@ -6,7 +6,7 @@ use crate::tree::Tree;
 use std::collections::BTreeMap;
 
 /// What must not be linked into a crate: its folder, and the packages.
-const MUST_NOT_REACH: [(&str, &[&str]); 2] = [
+const MUST_NOT_REACH: [(&str, &[&str]); 3] = [
     (
         "web",
         &[
@@ -21,6 +21,7 @@ const MUST_NOT_REACH: [(&str, &[&str]); 2] = [
             "bzip2",
         ],
     ),
+    ("daemon", &["scrubjay-sim", "scrubjay-trace", "scrubjay-research", "parquet", "bzip2"]),
     ("control", &["scrubjay-device", "scrubjay-serve", "scrubjay-sim", "scrubjay-trace"]),
 ];
 

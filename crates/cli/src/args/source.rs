@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum, ValueHint};
 use scrubjay_core::quantity;
 use scrubjay_core::scrub::disk_server::ServiceModel;
 use scrubjay_core::units::{Bytes, Nanos};
-use scrubjay_jobs::workload;
+use scrubjay_research::workload;
 use std::path::PathBuf;
 
 /// Which traces, and what of them.

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use scrubjay_core::quantity;
 use scrubjay_core::scrub::disk_server::ServiceModel;
 use scrubjay_core::units::Nanos;
-use scrubjay_jobs::workload;
+use scrubjay_research::workload;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\

@@ -7,7 +7,7 @@ use clap::Args;
 use scrubjay_core::quantity;
 use scrubjay_core::scrub::idle::GoalForm;
 use scrubjay_core::units::Nanos;
-use scrubjay_jobs::tune;
+use scrubjay_research::tune;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 

@@ -12,7 +12,7 @@ use scrubjay_core::probe::known::KnownArray;
 use scrubjay_core::quantity::{show_count, show_time};
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::{Bytes, Nanos};
-use scrubjay_jobs::parallel;
+use scrubjay_research::parallel;
 use scrubjay_sim::array::Array;
 use scrubjay_sim::array::map::ChunkMap;
 use scrubjay_sim::array::noise::Noise;

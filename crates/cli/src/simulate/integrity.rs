@@ -12,7 +12,7 @@ use scrubjay_core::quantity::show_count;
 use scrubjay_core::units::Bytes;
 use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_core::volume::plan::chooser;
-use scrubjay_jobs::trace_hash;
+use scrubjay_research::trace_hash;
 use scrubjay_sim::integrity::table3::WORKLOADS;
 use scrubjay_sim::integrity::{Accounting, Counter};
 use scrubjay_trace::DeviceId;
@@ -87,7 +87,7 @@ fn traces(args: &SimulateIntegrity, shape: Shape) -> Result<Vec<CountedArray<'_>
     for file in &args.files {
         let mut counters: Vec<(DeviceId, Counter)> = Vec::new();
         let mut places: HashMap<DeviceId, usize> = HashMap::new();
-        let trace = scrubjay_jobs::workload::open(
+        let trace = scrubjay_research::workload::open(
             std::slice::from_ref(file),
             workload::format_options(args.format.as_deref())?,
         )?;

@@ -10,11 +10,11 @@ use anyhow::{Context, Result};
 use scrubjay_core::quantity::show_time;
 use scrubjay_core::scrub::idle::{ParameterValue, PolicyParameters};
 use scrubjay_core::units::Bytes;
-use scrubjay_jobs::job_control::JobControl;
+use scrubjay_research::job_control::JobControl;
 use scrubjay_jobs::parameter;
-use scrubjay_jobs::simulation::{self, PolicyDescription, SimulationDocument};
-use scrubjay_jobs::trace_hash;
-use scrubjay_jobs::workload::DeviceLoad;
+use scrubjay_research::simulation::{self, PolicyDescription, SimulationDocument};
+use scrubjay_research::trace_hash;
+use scrubjay_research::workload::DeviceLoad;
 use scrubjay_sim::play::Playable;
 use std::io::{self, Write};
 

@@ -6,8 +6,8 @@ use crate::args::StudyIdle;
 use crate::exit::Exit;
 use crate::page::StudyProvenance;
 use anyhow::Result;
-use scrubjay_jobs::parallel;
-use scrubjay_jobs::workload::DeviceLoad;
+use scrubjay_research::parallel;
+use scrubjay_research::workload::DeviceLoad;
 use scrubjay_study::idleness::{IdleStudy, page};
 use scrubjay_trace::idleness::{Idleness, MinuteCounts};
 

@@ -8,7 +8,7 @@ use crate::exit::Exit;
 use crate::page::StudyProvenance;
 use anyhow::Result;
 use scrubjay_core::units::Bytes;
-use scrubjay_jobs::parallel;
+use scrubjay_research::parallel;
 use scrubjay_sim::integrity::table3::{WORKLOADS, Workload};
 use scrubjay_study::integrity::{CHUNKS, IntegrityCase, page, speed};
 

@@ -9,8 +9,8 @@ use crate::say::say;
 use anyhow::Result;
 use scrubjay_core::quantity::show_count;
 use scrubjay_core::scrub::idle::{Goal, GoalForm};
-use scrubjay_jobs::parallel;
-use scrubjay_jobs::workload::DeviceLoad;
+use scrubjay_research::parallel;
+use scrubjay_research::workload::DeviceLoad;
 use scrubjay_study::mlet::{Driven, Sweep, SweepSetup, page};
 
 /// Makes the study.

@@ -7,8 +7,8 @@ use crate::exit::Exit;
 use crate::page::StudyProvenance;
 use anyhow::Result;
 use scrubjay_core::scrub::idle::{Goal, GoalForm};
-use scrubjay_jobs::parallel;
-use scrubjay_jobs::workload::DeviceLoad;
+use scrubjay_research::parallel;
+use scrubjay_research::workload::DeviceLoad;
 use scrubjay_study::scrub::{GOALS, page, steps, study};
 
 /// Makes the study.

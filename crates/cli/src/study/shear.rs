@@ -6,7 +6,7 @@ use crate::args::StudyShear;
 use crate::exit::Exit;
 use crate::page::StudyProvenance;
 use anyhow::Result;
-use scrubjay_jobs::parallel;
+use scrubjay_research::parallel;
 use scrubjay_study::shear::{Effort, PIECES, page};
 
 /// The exhibits whose captions are printed.

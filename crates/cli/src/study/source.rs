@@ -8,8 +8,8 @@ use crate::say::say;
 use crate::workload;
 use anyhow::Result;
 use scrubjay_core::quantity::show_count;
-use scrubjay_jobs::trace_hash;
-use scrubjay_jobs::workload::{DeviceLoad, Hold};
+use scrubjay_research::trace_hash;
+use scrubjay_research::workload::{DeviceLoad, Hold};
 use std::path::PathBuf;
 
 /// Requests of a device, at least: fewer give no useful result.

@@ -7,10 +7,10 @@ use crate::exit::{Exit, Usage};
 use crate::say::say;
 use crate::workload;
 use anyhow::Result;
-use scrubjay_jobs::JobError;
-use scrubjay_jobs::losses::Losses;
-use scrubjay_jobs::trace_output::TraceOutput;
-use scrubjay_jobs::workload::DeviceFilter;
+use scrubjay_research::ResearchError;
+use scrubjay_research::losses::Losses;
+use scrubjay_research::trace_output::TraceOutput;
+use scrubjay_research::workload::DeviceFilter;
 use scrubjay_trace::{Record, Trace};
 
 /// Converts the trace, and prints what was lost.
@@ -19,14 +19,14 @@ pub fn run(args: &Convert) -> Result<Exit> {
     let Some((out, files)) = args.traces.files.split_last().filter(|(_, files)| !files.is_empty()) else {
         return Err(Usage("name at least one trace, and last of all where to write".to_owned()).into());
     };
-    let trace = scrubjay_jobs::workload::open(files, workload::options(&args.traces)?)?;
+    let trace = scrubjay_research::workload::open(files, workload::options(&args.traces)?)?;
     let output = output::create(out, &args.destination)?;
     let progress = RecordProgress::new("converted");
     let mut losses = Losses::new(output.format());
     let name = output.name().to_owned();
     let (trace, bytes) = copy(trace, &args.traces.device, output, &mut losses, &progress)?;
     progress.clear();
-    scrubjay_jobs::workload::malformed(&trace).iter().for_each(workload::say_note);
+    scrubjay_research::workload::malformed(&trace).iter().for_each(workload::say_note);
     for line in losses.lines(trace.devices()) {
         say(format_args!("scrubjay: {line}"));
     }
@@ -45,7 +45,7 @@ fn copy(
     let stop = CleanupSignal::on_signals()?;
     let mut filter = DeviceFilter::new(names);
     let mut wanted: Vec<Record> = Vec::new();
-    while trace.next_batch().map_err(JobError::Trace)?.is_some() {
+    while trace.next_batch().map_err(ResearchError::Trace)?.is_some() {
         let batch = if names.is_empty() {
             trace.records()
         } else {

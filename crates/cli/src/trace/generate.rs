@@ -11,8 +11,8 @@ use anyhow::{Context, Result};
 use scrubjay_core::quantity::{show_count, show_time};
 use scrubjay_core::units::Nanos;
 use scrubjay_device::output;
-use scrubjay_jobs::losses::Losses;
-use scrubjay_jobs::trace_output::TraceOutput;
+use scrubjay_research::losses::Losses;
+use scrubjay_research::trace_output::TraceOutput;
 use scrubjay_trace::generate::{BUILTINS, DiskFit, Generator, Model, builtin};
 use scrubjay_trace::{Devices, Record};
 use std::fs;
@@ -93,7 +93,7 @@ fn model(args: &TraceGenerateArgs) -> Result<Model> {
     let Some(first) = args.like.first() else {
         return Err(Usage("say what it is to be like: --model, --like or --params".to_owned()).into());
     };
-    let trace = scrubjay_jobs::workload::open(&args.like, workload::format_options(args.format.as_deref())?)?;
+    let trace = scrubjay_research::workload::open(&args.like, workload::format_options(args.format.as_deref())?)?;
     let mut fit = DiskFit::default();
     let (mut seen, progress) = (0, RecordProgress::new("learnt from"));
     workload::for_each(trace, &args.device, |record| {

@@ -7,10 +7,10 @@ use crate::say::shown_path;
 use crate::{page, workload};
 use anyhow::{Context, Result};
 use scrubjay_control::version;
-use scrubjay_jobs::job_control::JobControl;
-use scrubjay_jobs::trace_document::TraceDocument;
-use scrubjay_jobs::trace_hash;
-use scrubjay_jobs::trace_info::{self, HeldIntervals, InfoTask, ReadTrace, ServiceChoice};
+use scrubjay_research::job_control::JobControl;
+use scrubjay_research::trace_document::TraceDocument;
+use scrubjay_research::trace_hash;
+use scrubjay_research::trace_info::{self, HeldIntervals, InfoTask, ReadTrace, ServiceChoice};
 use scrubjay_study::idleness::{self, IdleStudy};
 use std::io::{self, Write};
 use std::path::Path;
@@ -22,7 +22,7 @@ const NO_OUTPUT: &str = "cannot write the figures to standard output";
 pub fn run(args: &Info) -> Result<Exit> {
     args.plot.as_deref().map_or(Ok(()), |folder| page::check_folder("--plot", folder, args.force))?;
     let files = &args.traces.files;
-    let trace = scrubjay_jobs::workload::open(files, workload::options(&args.traces)?)?;
+    let trace = scrubjay_research::workload::open(files, workload::options(&args.traces)?)?;
     let service = match args.service {
         ServiceArg::Auto => ServiceChoice::Auto,
         ServiceArg::Recorded => ServiceChoice::Recorded,

@@ -7,7 +7,8 @@ use crate::unwritable::unwritable;
 use anyhow::{Error, Result, ensure};
 use scrubjay_device::output::Existing;
 use scrubjay_jobs::JobError;
-use scrubjay_jobs::trace_output::TraceOutput;
+use scrubjay_research::ResearchError;
+use scrubjay_research::trace_output::TraceOutput;
 use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::sync::Arc;
@@ -62,9 +63,9 @@ pub fn existing(force: bool) -> Existing {
 }
 
 /// The error in the words of the command.
-fn command_error(error: JobError) -> Error {
+fn command_error(error: ResearchError) -> Error {
     match error {
-        JobError::Output(error) => unwritable(error),
+        ResearchError::Job(JobError::Output(error)) => unwritable(error),
         other => other.into(),
     }
 }

@@ -5,7 +5,7 @@ use crate::columns::{self, TextTable};
 use crate::say::print_prose;
 use scrubjay_core::quantity::show_count;
 use scrubjay_core::units::{Bytes, Nanos};
-use scrubjay_jobs::trace_document::served;
+use scrubjay_research::trace_document::served;
 use scrubjay_trace::summary::{IdleFacts, TraceFacts};
 use scrubjay_trace::{RequestKind, ServiceSource, Trace};
 use std::io::{self, Write};

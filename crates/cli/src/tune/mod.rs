@@ -12,12 +12,12 @@ use anyhow::{Context, Result};
 use scrubjay_core::quantity::show_count;
 use scrubjay_core::scrub::idle::Goal;
 use scrubjay_device::output::{self, Existing};
-use scrubjay_jobs::JobError;
-use scrubjay_jobs::job_control::JobControl;
-use scrubjay_jobs::trace_hash;
-use scrubjay_jobs::tune::{self, TuneTask, TuneTimes, Tuned};
-use scrubjay_jobs::tune_document::TuneDocument;
-use scrubjay_jobs::workload::{DeviceLoad, Hold};
+use scrubjay_research::ResearchError;
+use scrubjay_research::job_control::JobControl;
+use scrubjay_research::trace_hash;
+use scrubjay_research::tune::{self, TuneTask, TuneTimes, Tuned};
+use scrubjay_research::tune_document::TuneDocument;
+use scrubjay_research::workload::{DeviceLoad, Hold};
 use std::io::{self, Write};
 use std::time::Instant;
 
@@ -63,7 +63,7 @@ pub fn run(args: &Tune) -> Result<Exit> {
 /// Removes devices with too few requests.
 fn leave_out_small(loads: &mut Vec<DeviceLoad>, args: &Tune) -> Result<()> {
     let left_out = match tune::leave_out_small(loads, args.min_requests) {
-        Err(JobError::TooFewRequests { most, least }) => {
+        Err(ResearchError::TooFewRequests { most, least }) => {
             let (most, least) = (show_count(most), show_count(least));
             let error = format!("{most} requests are too few to tune to: --min-requests asks for {least} of a device");
             return Err(Usage(error).into());

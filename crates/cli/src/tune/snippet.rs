@@ -4,8 +4,8 @@ use crate::costs::{self, rate};
 use crate::say::shown;
 use scrubjay_core::quantity::{show_count, show_time, write_time};
 use scrubjay_core::units::Nanos;
-use scrubjay_jobs::tune::TuneTask;
-use scrubjay_jobs::workload::DeviceLoad;
+use scrubjay_research::tune::TuneTask;
+use scrubjay_research::workload::DeviceLoad;
 use scrubjay_sim::tune::Pair;
 
 /// A `[scrub]` table, with comments about its trace.

@@ -6,8 +6,8 @@ use crate::costs::{self, percent, rate};
 use crate::say::print_line;
 use scrubjay_core::quantity::{show_time, write_time};
 use scrubjay_core::units::{Bytes, Nanos};
-use scrubjay_jobs::tune::{TuneTask, TuneTimes, Tuned, TunedPair};
-use scrubjay_jobs::workload::DeviceLoad;
+use scrubjay_research::tune::{TuneTask, TuneTimes, Tuned, TunedPair};
+use scrubjay_research::workload::DeviceLoad;
 use scrubjay_sim::tune::Pair;
 use std::io::{self, Write};
 

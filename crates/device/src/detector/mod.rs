@@ -74,6 +74,8 @@ pub enum DetectorKind {
     Blind,
 }
 
+scrubjay_core::named_row!(DetectorKind, DetectorKind::ALL.to_vec());
+
 impl DetectorKind {
     /// The kinds that watch disks, best first.
     pub const ALL: [DetectorKind; 4] = [DetectorKind::Bpf, DetectorKind::Perf, DetectorKind::Stat, DetectorKind::Blind];

@@ -90,6 +90,8 @@ pub enum VerifierKind {
     Nvme,
 }
 
+scrubjay_core::named_row!(VerifierKind, VerifierKind::all().collect());
+
 /// One line of the table of [`open`].
 struct VerifierRow {
     kind: VerifierKind,

@@ -2,7 +2,7 @@
 //!
 //! The search runs on several threads: the sizes of one load are tuned for independently.
 
-use crate::JobError;
+use crate::ResearchError;
 use crate::costs;
 use crate::job_control::JobControl;
 use crate::parallel;
@@ -128,7 +128,7 @@ enum SearchResult {
 ///
 /// # Errors
 /// The job was stopped.
-pub fn tune(loads: &[DeviceLoad], task: &TuneTask, control: &JobControl) -> Result<Vec<Tuned>, JobError> {
+pub fn tune(loads: &[DeviceLoad], task: &TuneTask, control: &JobControl) -> Result<Vec<Tuned>, ResearchError> {
     let tuners = parallel::share_under(control, loads, |load| Tuner::new(&load.periods, task.disk))?;
     let pieces: Vec<SearchPiece> = (0..loads.len())
         .flat_map(|index| {
@@ -172,7 +172,7 @@ fn refine(
     candidates: &mut [Vec<Pair>],
     task: &TuneTask,
     control: &JobControl,
-) -> Result<(), JobError> {
+) -> Result<(), ResearchError> {
     let places = candidates.iter().enumerate();
     let places: Vec<(usize, usize)> = places
         .flat_map(|(index, pairs)| tune::best_indices(pairs).into_iter().map(move |place| (index, place)))
@@ -229,12 +229,12 @@ fn refusal(load: &DeviceLoad, task: &TuneTask) -> String {
 ///
 /// # Errors
 /// All of them have fewer.
-pub fn leave_out_small(loads: &mut Vec<DeviceLoad>, least: u64) -> Result<Vec<String>, JobError> {
+pub fn leave_out_small(loads: &mut Vec<DeviceLoad>, least: u64) -> Result<Vec<String>, ResearchError> {
     let is_small = |load: &DeviceLoad| load.periods.requests_total() < least;
     let left_out: Vec<String> = loads.iter().filter(|load| is_small(load)).map(|load| load.name.clone()).collect();
     if left_out.len() == loads.len() {
         let most = loads.iter().map(|load| load.periods.requests_total()).max().unwrap_or(0);
-        return Err(JobError::TooFewRequests { most, least });
+        return Err(ResearchError::TooFewRequests { most, least });
     }
     loads.retain(|load| !is_small(load));
     Ok(left_out)

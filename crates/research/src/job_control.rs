@@ -1,6 +1,6 @@
 //! What a job and its caller share: how far the job is, and whether it is to end early.
 
-use crate::JobError;
+use crate::ResearchError;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 
@@ -54,9 +54,9 @@ impl JobControl {
     /// Continues, unless the job is to end.
     ///
     /// # Errors
-    /// [`JobError::Stopped`] if it is to end.
-    pub fn check(&self) -> Result<(), JobError> {
-        if self.is_stopped() { Err(JobError::Stopped) } else { Ok(()) }
+    /// [`ResearchError::Stopped`] if it is to end.
+    pub fn check(&self) -> Result<(), ResearchError> {
+        if self.is_stopped() { Err(ResearchError::Stopped) } else { Ok(()) }
     }
 
     /// How far the job is.

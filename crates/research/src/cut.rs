@@ -1,6 +1,7 @@
 //! Cuts one trace into parts, each of which can be read independently.
 
-use crate::JobError;
+use crate::ResearchError;
+use scrubjay_jobs::JobError;
 use crate::job_control::JobControl;
 use crate::workload::{self, DeviceFilter};
 use scrubjay_trace::cut::{self, DISORDER_MAX, TracePart};
@@ -27,7 +28,7 @@ pub fn cuts(
     options: OpenOptions,
     parts: u64,
     disorder: Option<usize>,
-) -> Result<Vec<TracePart>, JobError> {
+) -> Result<Vec<TracePart>, ResearchError> {
     let trace = workload::open(std::slice::from_ref(&path), options)?;
     let options = OpenOptions { format: Some(trace.format()), ..options };
     drop(trace);
@@ -55,7 +56,7 @@ pub fn part_of(
     part: &TracePart,
     devices: &[String],
     service: ServiceSource,
-) -> Result<Vec<DevicePart>, JobError> {
+) -> Result<Vec<DevicePart>, ResearchError> {
     let name = path.display().to_string();
     let mut trace = if part.bytes.start == 0 && part.until.is_none() {
         workload::open(std::slice::from_ref(&path), options)?
@@ -67,12 +68,12 @@ pub fn part_of(
         file.seek(SeekFrom::Start(part.bytes.start)).map_err(failed)?;
         let source = TraceSource::Pipe(Box::new(file.take(part.bytes.end - part.bytes.start)));
         let input = Input { name: name.clone(), source };
-        scrubjay_trace::open(vec![input], OpenOptions { format: Some(format), ..options }).map_err(JobError::Trace)?
+        scrubjay_trace::open(vec![input], OpenOptions { format: Some(format), ..options }).map_err(ResearchError::Trace)?
     };
     let mut filter = DeviceFilter::new(devices);
     let mut collectors: Vec<Option<PartCollector>> = Vec::new();
     let mut order: Vec<usize> = Vec::new();
-    while trace.next_batch().map_err(JobError::Trace)?.is_some() {
+    while trace.next_batch().map_err(ResearchError::Trace)?.is_some() {
         control.check()?;
         control.add_records(trace.records().len() as u64);
         let known = trace.devices();
@@ -101,8 +102,8 @@ pub fn part_of(
 }
 
 /// Names the file in the error of a piece of it.
-fn with_name(error: InputError, file: &str) -> JobError {
-    JobError::Trace(match error {
+fn with_name(error: InputError, file: &str) -> ResearchError {
+    ResearchError::Trace(match error {
         InputError::Trace { error, .. } => InputError::Trace { name: file.to_owned(), error },
         other => other,
     })

@@ -1,6 +1,7 @@
 //! Loads traces from files: opened, filtered by device, and held in the form that the simulator needs.
 
-use crate::JobError;
+use crate::ResearchError;
+use scrubjay_jobs::JobError;
 use crate::job_control::JobControl;
 use scrubjay_core::quantity;
 use scrubjay_core::scrub::disk_server::{ForegroundRequest, ServiceModel};
@@ -75,7 +76,7 @@ pub const ISSUED_ONLY: &str = "no request was recorded when it was queued (Q): t
 ///
 /// # Errors
 /// A file that cannot be opened, or is no trace.
-pub fn open(files: &[impl AsRef<Path>], options: OpenOptions) -> Result<Trace, JobError> {
+pub fn open(files: &[impl AsRef<Path>], options: OpenOptions) -> Result<Trace, ResearchError> {
     let mut inputs = Vec::with_capacity(files.len());
     for path in files.iter().map(AsRef::as_ref) {
         let name = path.display().to_string();
@@ -86,22 +87,23 @@ pub fn open(files: &[impl AsRef<Path>], options: OpenOptions) -> Result<Trace, J
             let metadata = file.metadata().map_err(|error| JobError::Io { what: name.clone(), error })?;
             let kind = metadata.file_type();
             if kind.is_dir() {
-                return Err(JobError::Input(format!("{name}: is a folder, not a trace")));
+                return Err(JobError::Input(format!("{name}: is a folder, not a trace")).into());
             }
             if kind.is_file() { TraceSource::File(Box::new(file)) } else { TraceSource::Pipe(Box::new(file)) }
         };
         inputs.push(Input { name, source });
     }
-    scrubjay_trace::open(inputs, options).map_err(JobError::Trace)
+    scrubjay_trace::open(inputs, options).map_err(ResearchError::Trace)
 }
 
 /// Finds a format by its name.
 ///
 /// # Errors
 /// No format has this name; the text lists the names.
-pub fn format_named(name: &str) -> Result<&'static Format, JobError> {
+pub fn format_named(name: &str) -> Result<&'static Format, ResearchError> {
     let known = || formats::FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ");
-    formats::by_name(name).ok_or_else(|| JobError::Input(format!("`{name}` is no trace format; known are {}", known())))
+    formats::by_name(name)
+        .ok_or_else(|| JobError::Input(format!("`{name}` is no trace format; known are {}", known())).into())
 }
 
 /// Which devices are wanted, by id.
@@ -133,7 +135,7 @@ impl DeviceFilter {
     ///
     /// # Errors
     /// It lacks one; the text has its name, and those of the devices that there are.
-    pub fn check(&self, trace: &Trace) -> Result<(), JobError> {
+    pub fn check(&self, trace: &Trace) -> Result<(), ResearchError> {
         match self.names.iter().find(|name| trace.devices().find(name).is_none()) {
             None => Ok(()),
             Some(name) => {
@@ -141,7 +143,7 @@ impl DeviceFilter {
                 let left_out = known.len().saturating_sub(DEVICES_SHOWN);
                 known.truncate(DEVICES_SHOWN);
                 let more = if left_out > 0 { format!(" and {left_out} more") } else { String::new() };
-                Err(JobError::NoDevice { name: name.clone(), known: format!("{}{more}", known.join(", ")) })
+                Err(ResearchError::NoDevice { name: name.clone(), known: format!("{}{more}", known.join(", ")) })
             }
         }
     }
@@ -158,7 +160,7 @@ pub fn for_each(
     trace: Trace,
     devices: &[String],
     each: impl FnMut(&Record),
-) -> Result<(Trace, Vec<TraceNote>), JobError> {
+) -> Result<(Trace, Vec<TraceNote>), ResearchError> {
     for_each_under(&JobControl::default(), trace, devices, each)
 }
 
@@ -171,10 +173,10 @@ pub fn for_each_under(
     mut trace: Trace,
     devices: &[String],
     mut each: impl FnMut(&Record),
-) -> Result<(Trace, Vec<TraceNote>), JobError> {
+) -> Result<(Trace, Vec<TraceNote>), ResearchError> {
     let mut filter = DeviceFilter::new(devices);
     let mut check = TraceCheck::default();
-    while trace.next_batch().map_err(JobError::Trace)?.is_some() {
+    while trace.next_batch().map_err(ResearchError::Trace)?.is_some() {
         control.check()?;
         control.add_records(trace.records().len() as u64);
         let wanted = |record: &&Record| filter.wants(record.device, trace.devices());
@@ -276,7 +278,7 @@ pub fn load(
     traces: &TraceFiles<'_>,
     service: ServiceSource,
     hold: Hold,
-) -> Result<(Vec<DeviceLoad>, Vec<TraceNote>), JobError> {
+) -> Result<(Vec<DeviceLoad>, Vec<TraceNote>), ResearchError> {
     let (mut loads, mut notes) = (Vec::new(), Vec::new());
     for file in traces.files {
         let trace = open(std::slice::from_ref(file), traces.options)?;
@@ -291,8 +293,8 @@ pub fn load(
 }
 
 /// The error for traces without a request.
-pub fn no_requests() -> JobError {
-    JobError::Input("the traces have no requests".to_owned())
+pub fn no_requests() -> ResearchError {
+    JobError::Input("the traces have no requests".to_owned()).into()
 }
 
 /// Reads a trace; one load for each device of it, the busiest first.
@@ -305,7 +307,7 @@ pub fn loads_of(
     devices: &[String],
     service: ServiceSource,
     hold: Hold,
-) -> Result<(Vec<DeviceLoad>, Vec<TraceNote>), JobError> {
+) -> Result<(Vec<DeviceLoad>, Vec<TraceNote>), ResearchError> {
     let mut held: Vec<(DeviceId, ServiceQueue, DeviceLoad, [Nanos; 2])> = Vec::new();
     let mut places: HashMap<DeviceId, usize> = HashMap::new();
     let mut last: Option<(DeviceId, usize)> = None;

@@ -1,6 +1,6 @@
 //! The reading of a trace for `trace info`: its figures, and the data of its idle intervals.
 
-use crate::JobError;
+use crate::ResearchError;
 use crate::job_control::JobControl;
 use crate::workload::{self, TraceNote};
 use scrubjay_core::scrub::disk_server::ServiceModel;
@@ -66,7 +66,7 @@ impl HeldIntervals {
 ///
 /// # Errors
 /// The trace cannot be read, or lacks a device; or the job was stopped.
-pub fn walk(trace: Trace, task: &InfoTask<'_>, control: &JobControl) -> Result<ReadTrace, JobError> {
+pub fn walk(trace: Trace, task: &InfoTask<'_>, control: &JobControl) -> Result<ReadTrace, ResearchError> {
     let mut walk = TraceWalk { task: *task, beginning: Vec::new(), walked: None };
     let (trace, notes) = workload::for_each_under(control, trace, task.devices, |record| walk.add(record))?;
     let WalkedTrace { summary, study } = walk.finish();

@@ -1,6 +1,7 @@
 //! The destination of a written trace: a file that appears when it is complete, or a stream; compressed by its extension.
 
-use crate::JobError;
+use crate::ResearchError;
+use scrubjay_jobs::JobError;
 use crate::workload::format_named;
 use flate2::write::GzEncoder;
 use scrubjay_device::output::{self, Existing};
@@ -39,7 +40,7 @@ impl TraceOutput {
     /// # Errors
     /// When the format is not known or cannot be written, the file exists and may not be replaced, or the file cannot
     /// be made.
-    pub fn create(path: &Path, to: Option<&str>, existing: Existing, to_name: &str) -> Result<TraceOutput, JobError> {
+    pub fn create(path: &Path, to: Option<&str>, existing: Existing, to_name: &str) -> Result<TraceOutput, ResearchError> {
         output::check(path, existing).map_err(JobError::Output)?;
         let (format, compression) = choose(path, to, to_name)?;
         let name = path.display().to_string();
@@ -59,7 +60,7 @@ impl TraceOutput {
         sink: Box<dyn Write + Send>,
         name: &str,
         to_name: &str,
-    ) -> Result<TraceOutput, JobError> {
+    ) -> Result<TraceOutput, ResearchError> {
         let (format, compression) = choose(path, to, to_name)?;
         TraceOutput::begin(format, writer_of(format)?, compression, sink, name.to_owned(), None)
     }
@@ -71,7 +72,7 @@ impl TraceOutput {
         sink: Box<dyn Write + Send>,
         name: String,
         file: Option<output::OutputFile>,
-    ) -> Result<TraceOutput, JobError> {
+    ) -> Result<TraceOutput, ResearchError> {
         let counting = CountingWriter { sink, bytes: 0 };
         let encoder = Encoder::new(compression, counting).map_err(|error| unwritten(&name, error))?;
         let encoder = Arc::new(Mutex::new(Some(encoder)));
@@ -98,7 +99,7 @@ impl TraceOutput {
     ///
     /// # Errors
     /// When the destination fails.
-    pub fn write(&mut self, records: &[Record], devices: &Devices) -> Result<(), JobError> {
+    pub fn write(&mut self, records: &[Record], devices: &Devices) -> Result<(), ResearchError> {
         self.writer.write(records, devices).map_err(|error| unwritten(&self.name, error))
     }
 
@@ -106,7 +107,7 @@ impl TraceOutput {
     ///
     /// # Errors
     /// When the destination fails.
-    pub fn finish(self) -> Result<WrittenTrace, JobError> {
+    pub fn finish(self) -> Result<WrittenTrace, ResearchError> {
         let TraceOutput { name, writer, encoder, file, .. } = self;
         let finish = || -> io::Result<u64> {
             writer.finish()?;
@@ -122,14 +123,14 @@ impl TraceOutput {
 }
 
 /// The format and the compression that are asked for, or that the extension names.
-fn choose(path: &Path, to: Option<&str>, to_name: &str) -> Result<(&'static Format, OutputCompression), JobError> {
+fn choose(path: &Path, to: Option<&str>, to_name: &str) -> Result<(&'static Format, OutputCompression), ResearchError> {
     let ending = |path: &Path| path.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase);
     let (compression, inner) = match ending(path).as_deref() {
         Some("gz") => (OutputCompression::Gzip, ending(Path::new(path.file_stem().unwrap_or_default()))),
         Some("zst") => (OutputCompression::Zstd, ending(Path::new(path.file_stem().unwrap_or_default()))),
         Some(other @ ("xz" | "bz2")) => {
             let text = format!("{}: .{other} is read but not written; compress as .gz or .zst", path.display());
-            return Err(JobError::Input(text));
+            return Err(JobError::Input(text).into());
         }
         _ => (OutputCompression::None, ending(path)),
     };
@@ -142,14 +143,14 @@ fn choose(path: &Path, to: Option<&str>, to_name: &str) -> Result<(&'static Form
             };
             let Some(format) = FORMATS.iter().find(has_extension) else {
                 let text = format!("the ending of {} names no format: add {to_name}; {}", path.display(), writable());
-                return Err(JobError::Input(text));
+                return Err(JobError::Input(text).into());
             };
             format
         }
     };
     if format.writer.is_some_and(|writer| writer.is_compressed) && compression != OutputCompression::None {
         let text = format!("{}: {} compresses itself, and could not be read so", path.display(), format.name);
-        return Err(JobError::Input(text));
+        return Err(JobError::Input(text).into());
     }
     Ok((format, compression))
 }
@@ -161,13 +162,14 @@ fn writable() -> String {
 }
 
 /// The writer of a format.
-fn writer_of(format: &'static Format) -> Result<FormatWriter, JobError> {
-    let refusal = || JobError::Input(format!("{} can be read but not written; {}", format.name, writable()));
+fn writer_of(format: &'static Format) -> Result<FormatWriter, ResearchError> {
+    let refusal =
+        || ResearchError::from(JobError::Input(format!("{} can be read but not written; {}", format.name, writable())));
     format.writer.ok_or_else(refusal)
 }
 
-fn unwritten(name: &str, error: io::Error) -> JobError {
-    JobError::Io { what: format!("cannot write {name}"), error }
+fn unwritten(name: &str, error: io::Error) -> ResearchError {
+    JobError::Io { what: format!("cannot write {name}"), error }.into()
 }
 
 /// How the bytes are compressed.

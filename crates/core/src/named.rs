@@ -1,9 +1,7 @@
 //! Rows of the libraries' tables, chosen by name: each with a line that describes it.
 
-use scrubjay_core::scrub::idle::{GoalForm, POLICIES, PolicyKind};
-use scrubjay_core::scrub::tour::OrderKind;
-use scrubjay_device::{detector, verify};
-use scrubjay_sim::play::Playable;
+use crate::scrub::idle::{GoalForm, POLICIES, PolicyKind};
+use crate::scrub::tour::OrderKind;
 
 /// One row of a table.
 pub trait NamedRow: Copy + Send + Sync + 'static {
@@ -29,9 +27,10 @@ pub fn named<T: NamedRow>(name: &str) -> Result<T, String> {
 }
 
 /// Implements [`NamedRow`] by the type's own `name` and `about`.
-macro_rules! named {
+#[macro_export]
+macro_rules! named_row {
     ($type:ty, $all:expr) => {
-        impl NamedRow for $type {
+        impl $crate::named::NamedRow for $type {
             fn choices() -> Vec<$type> {
                 $all
             }
@@ -47,11 +46,8 @@ macro_rules! named {
     };
 }
 
-named!(GoalForm, GoalForm::ALL.to_vec());
-named!(OrderKind, OrderKind::ALL.to_vec());
-named!(verify::VerifierKind, verify::VerifierKind::all().collect());
-named!(detector::DetectorKind, detector::DetectorKind::ALL.to_vec());
-named!(Playable, Playable::all().collect());
+crate::named_row!(GoalForm, GoalForm::ALL.to_vec());
+crate::named_row!(OrderKind, OrderKind::ALL.to_vec());
 
 /// Only the policies that are offered for real disks can be chosen; [`POLICIES`] has them all.
 impl NamedRow for &'static PolicyKind {

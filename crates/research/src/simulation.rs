@@ -1,6 +1,7 @@
 //! Simulates a policy against a trace, and describes the result as JSON.
 
-use crate::JobError;
+use crate::ResearchError;
+use scrubjay_jobs::JobError;
 use crate::costs::{CostDocument, TraceSummaryDocument};
 use crate::job_control::JobControl;
 use crate::parallel;
@@ -20,7 +21,7 @@ const REQUEST_MAX: Bytes = Bytes::gib(1);
 ///
 /// # Errors
 /// One is not; the text names the parameter as settings do, prefixed by `dashes`.
-pub fn check_sizes(given: &[(Parameter, ParameterValue)], dashes: &str) -> Result<(), JobError> {
+pub fn check_sizes(given: &[(Parameter, ParameterValue)], dashes: &str) -> Result<(), ResearchError> {
     for (parameter, value) in given {
         let (ParameterRange::RequestSize, &ParameterValue::Size(size)) = (parameter.row().takes, value) else {
             continue;
@@ -29,7 +30,7 @@ pub fn check_sizes(given: &[(Parameter, ParameterValue)], dashes: &str) -> Resul
             let name = parameter.name();
             let expected = "whole sectors of 512 bytes";
             let text = format!("{dashes}{name} {size} is no size of a request: give {expected}, {REQUEST_MAX} at most");
-            return Err(JobError::Input(text));
+            return Err(JobError::Input(text).into());
         }
     }
     Ok(())
@@ -59,7 +60,7 @@ pub fn play(
     parameters: &PolicyParameters,
     disk: ServiceModel,
     control: &JobControl,
-) -> Result<Vec<PolicyDescription>, JobError> {
+) -> Result<Vec<PolicyDescription>, ResearchError> {
     parallel::share_under(control, loads, |load| {
         let PlayedPolicy { outcome, slowdown } = policy.play(parameters, &load.periods, &load.requests, disk);
         let above_p99 = slowdown.zip(parameters.goal.p99).map(|(slowdown, p99)| slowdown.longer_than(p99));

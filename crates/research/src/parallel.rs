@@ -1,6 +1,6 @@
 //! Runs independent pieces of work on all cores.
 
-use crate::JobError;
+use crate::ResearchError;
 use crate::job_control::JobControl;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -24,7 +24,7 @@ pub fn share_under<'p, P: Sync, R: Send>(
     control: &JobControl,
     pieces: &'p [P],
     work: impl Fn(&'p P) -> R + Sync,
-) -> Result<Vec<R>, JobError> {
+) -> Result<Vec<R>, ResearchError> {
     let controlled_work = |piece| {
         (!control.is_stopped()).then(|| {
             let result = work(piece);
@@ -34,7 +34,7 @@ pub fn share_under<'p, P: Sync, R: Send>(
     };
     control.expect_pieces(pieces.len() as u64);
     let results = share_on(control.threads(), pieces, controlled_work);
-    results.into_iter().collect::<Option<Vec<R>>>().ok_or(JobError::Stopped)
+    results.into_iter().collect::<Option<Vec<R>>>().ok_or(ResearchError::Stopped)
 }
 
 fn share_on<'p, P: Sync, R: Send>(threads: usize, pieces: &'p [P], work: impl Fn(&'p P) -> R + Sync) -> Vec<R> {
@@ -88,6 +88,6 @@ mod tests {
                 _ => {}
             }
         });
-        assert!(matches!(stopped, Err(JobError::Stopped)), "{stopped:?}");
+        assert!(matches!(stopped, Err(ResearchError::Stopped)), "{stopped:?}");
     }
 }
