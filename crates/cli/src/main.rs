@@ -87,9 +87,8 @@ fn test_codes() -> anyhow::Result<()> {
 
 /// The exit code of an error.
 fn exit_of(error: &anyhow::Error) -> Exit {
-    if let Some(
-        ResearchError::Trace(_) | ResearchError::NoDevice { .. } | ResearchError::TooFewRequests { .. },
-    ) = error.downcast_ref()
+    if let Some(ResearchError::Trace(_) | ResearchError::NoDevice { .. } | ResearchError::TooFewRequests { .. }) =
+        error.downcast_ref()
     {
         return Exit::Usage;
     }

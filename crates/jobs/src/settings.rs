@@ -1,8 +1,8 @@
 //! Settings of a scrub: those of a file or a command line, and the options of a session that they give.
 
-use scrubjay_core::named::named;
 use crate::parameter::{self, PolicyChoice};
 use crate::serde_words::Word;
+use scrubjay_core::named::named;
 use scrubjay_core::quantity;
 use scrubjay_core::scrub::idle::{Goal, Parameter, ParameterValue, PolicyConfig, PolicyKind, PolicyParameters};
 use scrubjay_core::scrub::tour::{OrderKind, REGION_BYTES, SEGMENT_BYTES};

@@ -15,11 +15,15 @@ pub fn raised(py: Python<'_>, error: impl Into<ResearchError>) -> PyErr {
         ResearchError::Trace(InputError::Trace { name, error: TraceError::Io(error) }) => {
             raise(py, of_io(error, "TraceError"), text, Some(name), None)
         }
-        ResearchError::Trace(InputError::Trace { name, error }) => raise(py, "TraceError", text, Some(name), place(error)),
+        ResearchError::Trace(InputError::Trace { name, error }) => {
+            raise(py, "TraceError", text, Some(name), place(error))
+        }
         ResearchError::Trace(InputError::Empty { name } | InputError::Mixed { name, .. }) => {
             raise(py, "TraceError", text, Some(name), None)
         }
-        ResearchError::Trace(_) | ResearchError::Job(JobError::UnusedParameter(_)) => raise(py, "OptionError", text, None, None),
+        ResearchError::Trace(_) | ResearchError::Job(JobError::UnusedParameter(_)) => {
+            raise(py, "OptionError", text, None, None)
+        }
         ResearchError::Job(JobError::Unopened { what, error } | JobError::Io { what, error }) => {
             raise(py, of_io(error, "FileError"), text, Some(what), None)
         }
@@ -31,7 +35,9 @@ pub fn raised(py: Python<'_>, error: impl Into<ResearchError>) -> PyErr {
         ResearchError::Job(JobError::Output(OutputError::Unfit { path, .. } | OutputError::Io { path, .. })) => {
             raise(py, "FileError", text, Some(&path.display().to_string()), None)
         }
-        ResearchError::TooFewRequests { .. } | ResearchError::Job(JobError::Input(_)) => raise(py, "TraceError", text, None, None),
+        ResearchError::TooFewRequests { .. } | ResearchError::Job(JobError::Input(_)) => {
+            raise(py, "TraceError", text, None, None)
+        }
         _ => raise(py, "Error", text, None, None),
     }
 }

@@ -5,15 +5,15 @@ use crate::running::run;
 use crate::settings;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use scrubjay_core::named;
 use scrubjay_core::quantity;
 use scrubjay_core::scrub::idle::Goal;
 use scrubjay_core::units::Nanos;
+use scrubjay_jobs::JobError;
 use scrubjay_research::cut::DevicePart;
 use scrubjay_research::tune::{self, TuneTask, TuneTimes};
 use scrubjay_research::tune_document::TuneDocument;
 use scrubjay_research::workload::DeviceLoad;
-use scrubjay_core::named;
-use scrubjay_jobs::JobError;
 use scrubjay_trace::{PartPeriods, Periods};
 use std::time::Instant;
 

@@ -68,7 +68,12 @@ impl RecordStream {
         let mut records: Vec<Record> = Vec::with_capacity(ROWS);
         while records.len() < ROWS && !self.is_ended {
             let failed = |error| ArrowError::ExternalError(Box::new(error));
-            if self.trace.next_batch().map_err(|error| failed(scrubjay_research::ResearchError::Trace(error)))?.is_none() {
+            if self
+                .trace
+                .next_batch()
+                .map_err(|error| failed(scrubjay_research::ResearchError::Trace(error)))?
+                .is_none()
+            {
                 self.is_ended = true;
                 self.filter.check(&self.trace).map_err(failed)?;
                 self.warn()?;

@@ -2,9 +2,9 @@
 
 pub use crate::failure::refused;
 use pyo3::prelude::*;
+use scrubjay_core::named::{NamedRow, named};
 use scrubjay_core::scrub::disk_server::ServiceModel;
 use scrubjay_core::scrub::idle::{Parameter, ParameterValue};
-use scrubjay_core::named::{NamedRow, named};
 use scrubjay_jobs::parameter::{self, PolicyChoice};
 use scrubjay_research::trace_info::ServiceChoice;
 use scrubjay_research::workload;

@@ -1,9 +1,9 @@
 //! Cuts one trace into parts, each of which can be read independently.
 
 use crate::ResearchError;
-use scrubjay_jobs::JobError;
 use crate::job_control::JobControl;
 use crate::workload::{self, DeviceFilter};
+use scrubjay_jobs::JobError;
 use scrubjay_trace::cut::{self, DISORDER_MAX, TracePart};
 use scrubjay_trace::{Devices, Input, InputError, OpenOptions, PartCollector, PartPeriods, ServiceSource, TraceSource};
 use std::fs::File;
@@ -68,7 +68,8 @@ pub fn part_of(
         file.seek(SeekFrom::Start(part.bytes.start)).map_err(failed)?;
         let source = TraceSource::Pipe(Box::new(file.take(part.bytes.end - part.bytes.start)));
         let input = Input { name: name.clone(), source };
-        scrubjay_trace::open(vec![input], OpenOptions { format: Some(format), ..options }).map_err(ResearchError::Trace)?
+        scrubjay_trace::open(vec![input], OpenOptions { format: Some(format), ..options })
+            .map_err(ResearchError::Trace)?
     };
     let mut filter = DeviceFilter::new(devices);
     let mut collectors: Vec<Option<PartCollector>> = Vec::new();

@@ -1,7 +1,6 @@
 //! Simulates a policy against a trace, and describes the result as JSON.
 
 use crate::ResearchError;
-use scrubjay_jobs::JobError;
 use crate::costs::{CostDocument, TraceSummaryDocument};
 use crate::job_control::JobControl;
 use crate::parallel;
@@ -9,6 +8,7 @@ use crate::workload::{DeviceLoad, Hold};
 use scrubjay_core::scrub::disk_server::ServiceModel;
 use scrubjay_core::scrub::idle::{Parameter, ParameterRange, ParameterValue, PolicyParameters};
 use scrubjay_core::units::{Bytes, SECTOR_BYTES};
+use scrubjay_jobs::JobError;
 use scrubjay_sim::exact::ScrubFigures;
 use scrubjay_sim::play::{Playable, PlayedPolicy};
 use serde::Serialize;

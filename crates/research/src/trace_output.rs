@@ -1,10 +1,10 @@
 //! The destination of a written trace: a file that appears when it is complete, or a stream; compressed by its extension.
 
 use crate::ResearchError;
-use scrubjay_jobs::JobError;
 use crate::workload::format_named;
 use flate2::write::GzEncoder;
 use scrubjay_device::output::{self, Existing};
+use scrubjay_jobs::JobError;
 use scrubjay_trace::formats::{FORMATS, Format, FormatWriter};
 use scrubjay_trace::{Devices, Record, Writer};
 use std::io::{self, BufWriter, Write};
@@ -40,7 +40,12 @@ impl TraceOutput {
     /// # Errors
     /// When the format is not known or cannot be written, the file exists and may not be replaced, or the file cannot
     /// be made.
-    pub fn create(path: &Path, to: Option<&str>, existing: Existing, to_name: &str) -> Result<TraceOutput, ResearchError> {
+    pub fn create(
+        path: &Path,
+        to: Option<&str>,
+        existing: Existing,
+        to_name: &str,
+    ) -> Result<TraceOutput, ResearchError> {
         output::check(path, existing).map_err(JobError::Output)?;
         let (format, compression) = choose(path, to, to_name)?;
         let name = path.display().to_string();

@@ -1,11 +1,11 @@
 //! Loads traces from files: opened, filtered by device, and held in the form that the simulator needs.
 
 use crate::ResearchError;
-use scrubjay_jobs::JobError;
 use crate::job_control::JobControl;
 use scrubjay_core::quantity;
 use scrubjay_core::scrub::disk_server::{ForegroundRequest, ServiceModel};
 use scrubjay_core::units::{Nanos, SECTOR_BYTES};
+use scrubjay_jobs::JobError;
 use scrubjay_trace::formats::{self, Format};
 use scrubjay_trace::{
     ArrivalSource, DeviceId, Devices, Input, Malformed, OpenOptions, Periods, Record, ServiceQueue, ServiceSource,

@@ -2,8 +2,8 @@
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, Command, Error};
-use scrubjay_core::scrub::disk_server::ServiceModel;
 use scrubjay_core::named::{NamedRow, named};
+use scrubjay_core::scrub::disk_server::ServiceModel;
 use scrubjay_research::workload;
 use scrubjay_trace::formats::FORMATS;
 use scrubjay_trace::generate::BUILTINS;
