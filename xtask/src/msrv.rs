@@ -34,7 +34,7 @@ pub fn run(_arguments: &[String]) -> Result<bool> {
         println!("no Rust {text} here, and `rustup toolchain install {text} --profile minimal` does not get it");
         exit(crate::test::STATUS_NOT_RUN);
     }
-    let check = ["run", text, "cargo", "check", "--package", "scrubjay", "--locked"];
+    let check = ["run", text, "cargo", "check", "--package", "scrubjay", "--package", "scrubjay-lab", "--locked"];
     let mut cargo = Command::new("rustup");
     cargo.args(check).args(["--target-dir".as_ref(), crate::place::target_folder().join("msrv").as_os_str()]);
     // The cargo that runs xtask sets its compiler in the environment; this one must use its own.

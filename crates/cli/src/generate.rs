@@ -18,9 +18,11 @@ use std::{fs, io};
 /// Columns of the examples: a page of 80 columns indents them by 7.
 const EXAMPLE_WIDTH: usize = 72;
 
-/// Writes the pages or completions that are asked for.
-pub fn run(args: &GenerateArgs) -> Result<Exit> {
-    let command = args::table();
+/// Writes the pages or completions that are asked for, of the verbs of this table.
+///
+/// # Errors
+/// When a file or a folder cannot be written.
+pub fn run(args: &GenerateArgs, command: Command) -> Result<Exit> {
     match &args.what {
         Generated::Completions { shell } => {
             io::stdout()

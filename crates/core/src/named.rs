@@ -1,8 +1,5 @@
 //! Rows of the libraries' tables, chosen by name: each with a line that describes it.
 
-use crate::scrub::idle::{GoalForm, POLICIES, PolicyKind};
-use crate::scrub::tour::OrderKind;
-
 /// One row of a table.
 pub trait NamedRow: Copy + Send + Sync + 'static {
     /// The rows that can be chosen, in the order of the help; a table may have more.
@@ -44,22 +41,4 @@ macro_rules! named_row {
             }
         }
     };
-}
-
-crate::named_row!(GoalForm, GoalForm::ALL.to_vec());
-crate::named_row!(OrderKind, OrderKind::ALL.to_vec());
-
-/// Only the policies that are offered for real disks can be chosen; [`POLICIES`] has them all.
-impl NamedRow for &'static PolicyKind {
-    fn choices() -> Vec<&'static PolicyKind> {
-        POLICIES.iter().filter(|kind| kind.is_offered).collect()
-    }
-
-    fn name(self) -> &'static str {
-        self.name
-    }
-
-    fn about(self) -> &'static str {
-        self.about
-    }
 }

@@ -49,7 +49,7 @@ pub fn run(arguments: &[String]) -> Result<bool> {
             (scratch.0.clone(), Some(scratch))
         }
     };
-    build(&["--package", "scrubjay"])?;
+    build(&["--package", "scrubjay", "--package", "scrubjay-lab"])?;
     build(&["--package", "scrubjay-trace", "--example", "rate"])?;
     build(&["--package", "scrubjay-sim", "--example", "speed"])?;
     println!("{:<56} {:>8} {:>8} {:>8}  unit", "", "median", "least", "most");

@@ -1,26 +1,31 @@
-//! The static program: as one file, and as an archive with its pages, completions, units and documents, to be unpacked into /usr/local.
+//! The static programs: each as one file, and both as an archive with pages, completions, units and documents, to be unpacked into
+//! /usr/local.
 
 use super::assets::assets;
-use super::build::Built;
+use super::build::{Built, PACKAGES};
 use super::run::{VERSION, moment, output, succeed};
 use anyhow::{Context, Result};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Both, in `out`.
+/// All of them, in `out`.
 ///
 /// # Errors
 /// A step fails.
 pub fn make(built: &Built, out: &Path) -> Result<()> {
     let name = format!("scrubjay-{VERSION}-linux-{}", built.target.machine);
-    let file = out.join(&name);
-    fs::copy(built.program(), &file)?;
+    for package in PACKAGES {
+        let file = out.join(name.replacen("scrubjay", package, 1));
+        fs::copy(built.program(package), &file)?;
+        println!("{}", file.display());
+    }
     let stage = built.folder.join("archive");
     if stage.exists() {
         fs::remove_dir_all(&stage)?;
     }
-    for asset in assets(built)? {
+    let files = PACKAGES.into_iter().map(|package| assets(built, package)).collect::<Result<Vec<_>>>()?;
+    for asset in files.into_iter().flatten() {
         let path = stage.join(&name).join(asset.path.strip_prefix("usr/").unwrap_or(&asset.path));
         fs::create_dir_all(path.parent().context("an asset lies in a folder")?)?;
         fs::copy(&asset.source, &path)?;
@@ -28,7 +33,7 @@ pub fn make(built: &Built, out: &Path) -> Result<()> {
     }
     let archive = out.join(format!("{name}.tar.gz"));
     pack(&stage, &archive)?;
-    println!("{}\n{}", file.display(), archive.display());
+    println!("{}", archive.display());
     Ok(())
 }
 

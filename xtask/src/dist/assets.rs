@@ -1,8 +1,7 @@
-//! The files of a package: the list in `crates/cli/Cargo.toml` that cargo-deb reads, and the service, for the other kinds of package.
+//! The files of a package: the list in its `Cargo.toml` that cargo-deb reads, and the service, for the other kinds of package.
 
 use super::build::Built;
 use super::run::output;
-use crate::place;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -26,31 +25,31 @@ impl Asset {
     }
 }
 
-/// All files, sorted by path.
+/// All files of the package of this name, sorted by path.
 ///
 /// # Errors
 /// The list cannot be read, or names a file that is not there.
-pub fn assets(built: &Built) -> Result<Vec<Asset>> {
-    let manifest = place::root().join("crates/cli");
+pub fn assets(built: &Built, name: &str) -> Result<Vec<Asset>> {
     let text = output(Command::new("cargo").args(["metadata", "--no-deps", "--format-version", "1"]))?;
     let metadata: Value = serde_json::from_str(&text)?;
     let packages = metadata["packages"].as_array().context("cargo metadata")?;
-    let package =
-        packages.iter().find(|package| package["name"] == "scrubjay").context("there is no package scrubjay")?;
-    let rows = package["metadata"]["deb"]["assets"].as_array().context("crates/cli/Cargo.toml has no assets")?;
+    let package = packages
+        .iter()
+        .find(|package| package["name"] == name)
+        .with_context(|| format!("there is no package {name}"))?;
+    let manifest = Path::new(package["manifest_path"].as_str().context("a package has a manifest")?);
+    let folder = manifest.parent().context("a manifest lies in a folder")?;
+    let rows = package["metadata"]["deb"]["assets"].as_array().with_context(|| format!("{name} has no assets"))?;
     let mut assets = Vec::new();
     for row in rows {
         let word = |index: usize| row[index].as_str().context("an asset has three words");
-        assets.extend(expand(&manifest, &built.folder, word(0)?, word(1)?, word(2)?)?);
+        assets.extend(expand(folder, &built.folder, word(0)?, word(1)?, word(2)?)?);
     }
-    // cargo-deb takes it from another list.
-    assets.extend(expand(
-        &manifest,
-        &built.folder,
-        "../../packaging/systemd/scrubjay.service",
-        "usr/lib/systemd/system/",
-        "644",
-    )?);
+    if !package["metadata"]["deb"]["systemd-units"].is_null() {
+        // cargo-deb takes it from another list.
+        let unit = "../../packaging/systemd/scrubjay.service";
+        assets.extend(expand(folder, &built.folder, unit, "usr/lib/systemd/system/", "644")?);
+    }
     assets.sort();
     Ok(assets)
 }
@@ -81,6 +80,7 @@ fn expand(manifest: &Path, folder: &Path, source: &str, target: &str, mode: &str
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::place;
 
     #[test]
     fn a_star_stands_for_names_and_a_slash_for_a_folder() {

@@ -16,7 +16,10 @@ const LOCK: &str = "Cargo.lock";
 /// # Errors
 /// cargo fails, or a file cannot be read or written.
 pub fn make(target: &DistTarget, out: &Path) -> Result<()> {
-    let shipped = packages(target.triple, &["--package", "scrubjay", "--edges", "normal,no-proc-macro"])?;
+    let shipped = packages(
+        target.triple,
+        &["--package", "scrubjay", "--package", "scrubjay-lab", "--edges", "normal,no-proc-macro"],
+    )?;
     let lock = fs::read_to_string(LOCK).context(LOCK)?;
     let path = out.join(format!("scrubjay-{VERSION}-{}.cdx.json", target.triple));
     fs::write(&path, serde_json::to_string_pretty(&bill(target, &shipped, &lock))? + "\n")?;

@@ -1,4 +1,4 @@
-//! Builds the program for a target by zig, and its manual pages and completions.
+//! Builds the programs for a target by zig, and their manual pages and completions.
 
 use super::run::{output, succeed};
 use super::target::{DistTarget, GLIBC, LinkedTo};
@@ -13,6 +13,13 @@ use std::process::Command;
 const SOURCES: &str = "/usr/src/scrubjay";
 /// Replaces the paths of packages from crates.io, too.
 const DEPENDENCIES: &str = "/usr/src/cargo";
+/// The researchers' program.
+pub const LAB: &str = PACKAGES[1];
+/// Its verbs, whose pages are in its package.
+const LAB_VERBS: [&str; 4] = ["trace", "tune", "simulate", "study"];
+
+/// The packages, each with a program of its name: of those who own disks, and of researchers.
+pub const PACKAGES: [&str; 2] = ["scrubjay", "scrubjay-lab"];
 
 /// What was built for a target.
 pub struct Built {
@@ -20,18 +27,18 @@ pub struct Built {
     pub target: &'static DistTarget,
     /// The target folder of cargo, which is not the one of other builds: the flags differ.
     pub cargo_folder: PathBuf,
-    /// Where the program lies, and `generated` beside it: manual pages and completions.
+    /// Where the programs lie, and `generated` beside them: manual pages and completions.
     pub folder: PathBuf,
 }
 
 impl Built {
-    /// The program.
-    pub fn program(&self) -> PathBuf {
-        self.folder.join("scrubjay")
+    /// A program.
+    pub fn program(&self, package: &str) -> PathBuf {
+        self.folder.join(package)
     }
 }
 
-/// Builds the program for a target, in the profile `dist`, without symbols.
+/// Builds the programs for a target, in the profile `dist`, without symbols.
 ///
 /// # Errors
 /// When a tool cannot be had, or the build fails, or the program asks for a newer C library than is promised.
@@ -40,12 +47,16 @@ pub fn build(target: &'static DistTarget) -> Result<Built> {
     let mut command = command(target, &cargo_folder)?;
     succeed(
         command
-            .args(["build", "--locked", "--profile", "dist", "--package", "scrubjay", "--target"])
+            .args(["build", "--locked", "--profile", "dist"])
+            .args(PACKAGES.map(|package| format!("--package={package}")))
+            .arg("--target")
             .arg(target.for_zig()),
     )?;
     let folder = cargo_folder.join(target.triple).join("dist");
     let built = Built { target, cargo_folder, folder };
-    check_glibc(&fs::read(built.program())?, target)?;
+    for package in PACKAGES {
+        check_glibc(&fs::read(built.program(package))?, target)?;
+    }
     generate(&runnable(&built)?, &built.folder.join("generated"))?;
     Ok(built)
 }
@@ -81,22 +92,14 @@ pub fn add_rust_library(target: &DistTarget) -> Result<()> {
         .with_context(|| format!("Rust's library for {} is not installed", target.triple))
 }
 
-/// The program that can be run here with the same pages and completions: this one, or that of this machine's own architecture.
+/// The program that can be run here with the pages and completions of both: that one, or the one of this machine's own architecture.
 fn runnable(built: &Built) -> Result<PathBuf> {
     if built.target.machine == std::env::consts::ARCH {
-        return Ok(built.program());
+        return Ok(built.program(LAB));
     }
     let folder = place::target_folder();
-    succeed(Command::new("cargo").args([
-        "build",
-        "--quiet",
-        "--locked",
-        "--profile",
-        "smoke",
-        "--package",
-        "scrubjay",
-    ]))?;
-    Ok(folder.join("smoke/scrubjay"))
+    succeed(Command::new("cargo").args(["build", "--quiet", "--locked", "--profile", "smoke", "--package", LAB]))?;
+    Ok(folder.join("smoke").join(LAB))
 }
 
 /// The environment of a build: the target folder, and flags that remove this machine's paths.
@@ -118,7 +121,7 @@ pub fn environment(folder: &Path) -> Result<Vec<(&'static str, String)>> {
     ])
 }
 
-/// Makes the manual pages and completions, by the program itself.
+/// Makes the manual pages and completions of both programs, by the researchers' one.
 ///
 /// # Errors
 /// The program cannot be run, or a file cannot be written.
@@ -127,9 +130,18 @@ pub fn generate(program: &Path, folder: &Path) -> Result<()> {
         fs::remove_dir_all(folder)?; // pages of verbs that no longer exist
     }
     fs::create_dir_all(folder)?;
-    let pages = folder.join("man");
+    let (pages, of_lab) = (folder.join("man"), folder.join("man-lab"));
     succeed(Command::new(program).args(["generate", "man"]).arg(&pages))?;
-    succeed(Command::new("gzip").args(["-9nr"]).arg(&pages))?; // cargo-deb does not compress pages that were built
+    fs::create_dir_all(&of_lab)?;
+    fs::write(of_lab.join("scrubjay-lab.1"), ".so man1/scrubjay.1\n")?;
+    for page in fs::read_dir(&pages)?.collect::<Result<Vec<_>, _>>()? {
+        let name = page.file_name().to_string_lossy().into_owned();
+        let verb = name.trim_start_matches("scrubjay-").split(['-', '.']).next().unwrap_or_default();
+        if LAB_VERBS.contains(&verb) {
+            fs::rename(page.path(), of_lab.join(&name))?;
+        }
+    }
+    succeed(Command::new("gzip").args(["-9nr"]).args([&pages, &of_lab]))?; // cargo-deb does not compress pages that were built
     for shell in ["bash", "zsh", "fish"] {
         let text = output(Command::new(program).args(["generate", "completions", shell]))?;
         fs::write(folder.join(format!("scrubjay.{shell}")), text + "\n")?;

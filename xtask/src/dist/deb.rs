@@ -1,8 +1,8 @@
-//! The Debian package, made by cargo-deb as `crates/cli/Cargo.toml` specifies: of this machine (`cargo xtask deb`), or for users (`dist`).
+//! The Debian packages, made by cargo-deb as `crates/cli/Cargo.toml` and `crates/lab/Cargo.toml` specify: of this machine (`cargo xtask deb`), or for users (`dist`).
 //!
 //! Its program is linked to the system's C library: that one knows the system's ways to look names up (docs/decisions.md, "Packages").
 
-use super::build::{self, Built};
+use super::build::{self, Built, LAB, PACKAGES};
 use super::run::{moment, output, succeed};
 use super::tools::CARGO_DEB;
 use crate::place;
@@ -33,9 +33,11 @@ pub fn run(arguments: &[String]) -> Result<bool> {
     let folder = target.join("package");
     let mut build = Command::new("cargo");
     build.envs(build::environment(&folder)?);
-    succeed(build.args(["build", "--locked", "--profile", "dist", "--package", "scrubjay"]))?;
-    build::generate(&folder.join("dist/scrubjay"), &folder.join("dist/generated"))?;
-    let text = pack(&folder, &["--strip"], &target.join("debian"))?;
+    let packages = PACKAGES.map(|package| format!("--package={package}"));
+    succeed(build.args(["build", "--locked", "--profile", "dist"]).args(packages))?;
+    build::generate(&folder.join("dist").join(LAB), &folder.join("dist/generated"))?;
+    pack(LAB, &folder, &["--strip"], &target.join("debian"))?;
+    let text = pack("scrubjay", &folder, &["--strip"], &target.join("debian"))?;
     if !is_tested {
         return Ok(true);
     }
@@ -43,24 +45,24 @@ pub fn run(arguments: &[String]) -> Result<bool> {
     Ok(Command::new(TEST).arg(package).status().context(TEST)?.success())
 }
 
-/// The package of a target, in `out`.
+/// The packages of a target, in `out`.
 ///
 /// # Errors
 /// A step fails.
 pub fn make(built: &Built, out: &Path) -> Result<()> {
-    // Its needs are stated, not asked of this machine's packages. The program has no symbols any more.
-    pack(&built.cargo_folder, &["--target", built.target.triple, "--variant", "dist", "--no-strip"], out).map(drop)
+    // Their needs are stated, not asked of this machine's packages. The programs have no symbols any more.
+    let options = ["--target", built.target.triple, "--variant", "dist", "--no-strip"];
+    PACKAGES.into_iter().try_for_each(|package| pack(package, &built.cargo_folder, &options, out).map(drop))
 }
 
 /// Runs cargo-deb on what was built below `folder`; prints and returns what it says.
-fn pack(folder: &Path, options: &[&str], out: &Path) -> Result<String> {
+fn pack(package: &str, folder: &Path, options: &[&str], out: &Path) -> Result<String> {
     check_version(&fs::read_to_string(CHANGELOG).context(CHANGELOG)?, env!("CARGO_PKG_VERSION"))?;
     fs::create_dir_all(out)?;
     let mut pack = Command::new(CARGO_DEB.path()?);
     // The date is for cargo-deb only: with another date, the build would recompile all C sources.
     pack.envs(build::environment(folder)?).env("SOURCE_DATE_EPOCH", moment()?);
-    // --package, because the metadata are in the manifest of crates/cli.
-    pack.args(["--package", "scrubjay", "--profile", "dist", "--no-build", "--locked"]).args(options);
+    pack.args(["--package", package, "--profile", "dist", "--no-build", "--locked"]).args(options);
     let text = output(pack.arg("--output").arg(out).stderr(Stdio::inherit()))?;
     println!("{text}");
     Ok(text)

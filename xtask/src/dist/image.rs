@@ -165,7 +165,7 @@ fn take_from_debian(debian: &Path, layer: &Path) -> Result<()> {
 
 /// The program, its settings, and the folders that it expects.
 fn take_own(built: &Built, layer: &Path) -> Result<()> {
-    copy(&built.program(), &layer.join("usr/bin/scrubjay"), "755")?;
+    copy(&built.program("scrubjay"), &layer.join("usr/bin/scrubjay"), "755")?;
     copy(&place::root().join("crates/daemon/src/config.toml"), &layer.join("etc/scrubjay/config.toml"), "644")?;
     for name in ["LICENSE-MIT", "LICENSE-APACHE", "NOTICES"] {
         copy(&place::root().join(name), &layer.join("usr/share/doc/scrubjay").join(name), "644")?;

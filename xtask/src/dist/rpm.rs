@@ -1,7 +1,7 @@
-//! The package for rpm, made by cargo-generate-rpm: the files are those of the Debian package.
+//! The packages for rpm, made by cargo-generate-rpm: the files are those of the Debian packages.
 
 use super::assets::{Asset, assets};
-use super::build::{self, Built};
+use super::build::{self, Built, LAB, PACKAGES};
 use super::run::{VERSION, moment, succeed};
 use super::target::GLIBC;
 use super::tools::CARGO_GENERATE_RPM;
@@ -31,29 +31,39 @@ systemctl daemon-reload >/dev/null 2>&1 || :
 """
 "#;
 
-/// The package of a target, in `out`.
+/// The packages of a target, in `out`.
 ///
 /// # Errors
 /// A step fails.
 pub fn make(built: &Built, out: &Path) -> Result<()> {
-    let metadata = built.folder.join("rpm.toml");
-    fs::write(&metadata, text(&assets(built)?)?)?;
+    PACKAGES.into_iter().try_for_each(|package| make_one(built, package, out))
+}
+
+fn make_one(built: &Built, name: &str, out: &Path) -> Result<()> {
+    let metadata = built.folder.join(format!("{name}.rpm.toml"));
+    fs::write(&metadata, text(name, &assets(built, name)?)?)?;
     let mut command = Command::new(CARGO_GENERATE_RPM.path()?);
-    command.envs(build::environment(&built.cargo_folder)?).args(["--package", "crates/cli", "--profile", "dist"]);
+    let folder = if name == LAB { "crates/lab" } else { "crates/cli" };
+    command.envs(build::environment(&built.cargo_folder)?).args(["--package", folder, "--profile", "dist"]);
     command.args(["--target", built.target.triple, "--auto-req", "disabled", "--payload-compress", "xz"]);
     command.args(["--source-date", &moment()?]).arg("--metadata-overwrite").arg(&metadata);
-    let package = out.join(format!("scrubjay-{VERSION}-1.{}.rpm", built.target.machine));
+    let package = out.join(format!("{name}-{VERSION}-1.{}.rpm", built.target.machine));
     succeed(command.arg("--output").arg(&package))?;
     println!("{}", package.display());
     Ok(())
 }
 
 /// What cargo-generate-rpm is told, in its words.
-fn text(assets: &[Asset]) -> Result<String> {
+fn text(name: &str, assets: &[Asset]) -> Result<String> {
     let mut text = String::new();
-    writeln!(text, "name = \"scrubjay\"\nlicense = \"MIT OR Apache-2.0\"{SCRIPTS}")?;
-    writeln!(text, "[requires]\nglibc = \">= {}.{}\"\n\"(shadow-utils or shadow)\" = \"*\"", GLIBC.0, GLIBC.1)?;
-    writeln!(text, "[recommends]\nsmartmontools = \"*\"")?;
+    writeln!(text, "name = \"{name}\"\nlicense = \"MIT OR Apache-2.0\"")?;
+    let glibc = format!("[requires]\nglibc = \">= {}.{}\"", GLIBC.0, GLIBC.1);
+    if name == LAB {
+        writeln!(text, "{glibc}\nscrubjay = \"*\"")?;
+    } else {
+        writeln!(text, "{SCRIPTS}\n{glibc}\n\"(shadow-utils or shadow)\" = \"*\"")?;
+        writeln!(text, "[recommends]\nsmartmontools = \"*\"")?;
+    }
     for asset in assets {
         writeln!(
             text,
@@ -74,7 +84,7 @@ mod tests {
     #[test]
     fn settings_that_were_changed_are_kept() {
         let asset = |path: &str| Asset { path: path.into(), source: "/x".into(), mode: "644".into() };
-        let text = text(&[asset("etc/scrubjay/config.toml"), asset("usr/bin/scrubjay")]).unwrap();
+        let text = text("scrubjay", &[asset("etc/scrubjay/config.toml"), asset("usr/bin/scrubjay")]).unwrap();
         assert_eq!(text.matches("noreplace").count(), 1);
         assert!(text.contains("glibc = \">= 2.28\"") && text.contains("dest = \"/usr/bin/scrubjay\""));
     }

@@ -61,7 +61,7 @@ pub fn write(_arguments: &[String]) -> Result<bool> {
 
 /// The packages linked into the program: without those for tests, or for the build only.
 fn shipped() -> Result<Vec<Package>> {
-    packages(SHIPPED_FOR, &["--package", "scrubjay", "--edges", "normal,no-proc-macro"])
+    packages(SHIPPED_FOR, &["--package", "scrubjay", "--package", "scrubjay-lab", "--edges", "normal,no-proc-macro"])
 }
 
 /// The lines of a lock file that name another source than crates.io.

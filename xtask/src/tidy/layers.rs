@@ -24,6 +24,7 @@ const LAYERS: &[(&str, u32)] = &[
     ("web", 6),
     ("python", 7),
     ("cli", 7),
+    ("lab", 8),
 ];
 
 /// Crates that may depend on nothing but the one named with them, because their code must be pure.

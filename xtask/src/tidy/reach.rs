@@ -6,7 +6,7 @@ use crate::tree::Tree;
 use std::collections::BTreeMap;
 
 /// What must not be linked into a crate: its folder, and the packages.
-const MUST_NOT_REACH: [(&str, &[&str]); 3] = [
+const MUST_NOT_REACH: [(&str, &[&str]); 4] = [
     (
         "web",
         &[
@@ -22,6 +22,7 @@ const MUST_NOT_REACH: [(&str, &[&str]); 3] = [
         ],
     ),
     ("daemon", &["scrubjay-sim", "scrubjay-trace", "scrubjay-research", "parquet", "bzip2"]),
+    ("cli", &["scrubjay-sim", "scrubjay-trace", "scrubjay-research", "scrubjay-study", "parquet", "zstd", "bzip2"]),
     ("control", &["scrubjay-device", "scrubjay-serve", "scrubjay-sim", "scrubjay-trace"]),
 ];
 

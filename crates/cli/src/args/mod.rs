@@ -1,48 +1,37 @@
 //! The command line: every verb, option, help text and example, in one table.
 
-mod array;
 mod bench;
-mod exit_codes;
+pub mod exit_codes;
 mod explain;
 mod help;
-mod integrity;
-mod named;
-mod policy;
+mod lab;
+pub mod named;
+pub mod policy;
 mod probe;
 mod qualify;
 mod report;
 mod scrub;
 mod serving;
-mod simulate;
-mod source;
-mod study;
-pub mod trace;
-mod tune;
+#[cfg(test)]
+mod sound;
 pub mod volume;
 mod watch;
 mod web;
 
-pub use array::{NoiseArg as ArrayNoise, QueueArg as ArrayQueue, SimulateArray};
 pub use bench::{BenchArgs, BenchCode, BenchDiskArgs, BenchEngine, BenchVerifyArgs, Benched};
 pub use explain::ExplainArgs;
-pub use help::{HelpText, fitted};
-pub use integrity::{SimulateIntegrity, Synthetic};
+pub use help::{HelpText, fitted, parsed};
+pub use lab::{LabVerb, about as about_lab, is_of_lab};
 pub use probe::{BLOCK as PROBE_BLOCK, Probe, ProbeMethodArgs, ProbeMode};
 pub use qualify::QualifyArgs;
 pub use report::ReportArgs;
 pub use scrub::ScrubArgs;
-pub use simulate::{Simulate, SimulateScrub, SimulateWatch, Simulated};
-pub use source::{DiskModelArgs, ServiceArg, Traces};
-pub use study::{Out, Studied, StudyArgs, StudyIdle, StudyIntegrity, StudyMlet, StudyScrub, StudyShear};
-pub use tune::Tune;
 pub use watch::{
     AlertArgs, Alerted, HistoryArgs, LocateArgs, PauseArgs, ScrubNowArgs, SetArgs, SetupArgs, SubjectArgs, WatchArgs,
 };
 pub use web::{MetricsArgs, WebArgs};
 
-use crate::exit::Exit;
-use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
-use std::io::{self, Write};
+use clap::{Args, Command, CommandFactory, Parser, Subcommand};
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -149,14 +138,9 @@ pub enum Verb {
     Report(ReportArgs),
     /// Work out the layout of an unknown array by timing reads
     Probe(Box<Probe>),
-    /// Inspect, convert, capture and generate I/O traces
-    Trace(Box<trace::TraceArgs>),
-    /// Find the best wait and request size for a traced disk
-    Tune(Box<Tune>),
-    /// Simulate scrubs, integrity schemes and probes
-    Simulate(Simulate),
-    /// Study a trace or a model: a page of figures and tables
-    Study(StudyArgs),
+    /// What scrubjay-lab does.
+    #[command(flatten)]
+    Lab(LabVerb),
     /// Create, serve and repair volumes that repair silent corruption (experimental)
     Volume(Box<volume::VolumeArgs>),
     /// Measure disks (IOPS with latency), and how fast this machine computes parities
@@ -198,13 +182,7 @@ pub fn table() -> Command {
 
 /// Parses the arguments of this process; if they are wrong, or ask for help, the process ends here.
 pub fn parse() -> Cli {
-    let matches = help::laid_out(table()).try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
-    matches.unwrap_or_else(|clap_error| {
-        // Help that could not be written is a failure, unless the reader closed its end.
-        let written = clap_error.print().and_then(|()| io::stdout().flush());
-        let is_lost = written.is_err_and(|error| error.kind() != io::ErrorKind::BrokenPipe);
-        std::process::exit(if is_lost { Exit::Failed as i32 } else { clap_error.exit_code() })
-    })
+    parsed(table())
 }
 
 #[cfg(test)]
@@ -215,5 +193,7 @@ mod tests {
     fn the_table_is_sound() {
         table().debug_assert();
         help::laid_out(table()).debug_assert();
+        assert!(sound::examples_are_accepted(&table(), is_of_lab) > 80);
+        sound::examples_fit(&table());
     }
 }

@@ -5,36 +5,38 @@ use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
 use scrubjay_core::scrub::idle::{GoalForm, Parameter, ParameterRange, ParameterValue};
 use scrubjay_jobs::parameter::{self, PolicyChoice};
-use scrubjay_sim::play::Playable;
+use std::fmt::Debug;
+use std::marker::PhantomData;
 
 use super::named;
 
-/// Options of the policies for real disks.
-pub type ScrubParameters = ParameterArgs<false>;
-
-/// Options of all policies that can be simulated.
-pub type SimulatedParameters = ParameterArgs<true>;
-
-/// The parameters that were given.
-#[derive(Clone, Debug, Default)]
-pub struct ParameterArgs<const SIMULATED: bool> {
-    /// Each parameter that was given, and its value.
-    pub given: Vec<(Parameter, ParameterValue)>,
+/// Policies among which can be chosen.
+pub trait PolicySet: Clone + Debug + Default + Send + Sync + 'static {
+    /// The policies.
+    fn policies() -> PolicyChoice;
 }
 
-impl<const SIMULATED: bool> ParameterArgs<SIMULATED> {
-    /// The policies that can be chosen.
+/// The policies for real disks.
+#[derive(Clone, Debug, Default)]
+pub struct OfferedPolicies;
+
+impl PolicySet for OfferedPolicies {
     fn policies() -> PolicyChoice {
-        match SIMULATED {
-            true => PolicyChoice::of(Playable::all().map(|playable| (playable.name(), playable.uses()))),
-            false => PolicyChoice::offered(),
-        }
+        PolicyChoice::offered()
     }
 }
 
-impl<const SIMULATED: bool> Args for ParameterArgs<SIMULATED> {
+/// The parameters that were given, of the policies of a set.
+#[derive(Clone, Debug, Default)]
+pub struct ParameterArgs<P: PolicySet> {
+    /// Each parameter that was given, and its value.
+    pub given: Vec<(Parameter, ParameterValue)>,
+    set: PhantomData<P>,
+}
+
+impl<P: PolicySet> Args for ParameterArgs<P> {
     fn augment_args(command: Command) -> Command {
-        let policies = Self::policies();
+        let policies = P::policies();
         policies.parameters().map(|parameter| option(parameter, &policies)).fold(command, Command::arg)
     }
 
@@ -43,7 +45,7 @@ impl<const SIMULATED: bool> Args for ParameterArgs<SIMULATED> {
     }
 }
 
-impl<const SIMULATED: bool> FromArgMatches for ParameterArgs<SIMULATED> {
+impl<P: PolicySet> FromArgMatches for ParameterArgs<P> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         let mut parameters = ParameterArgs::default();
         parameters.update_from_arg_matches(matches)?;
@@ -51,7 +53,7 @@ impl<const SIMULATED: bool> FromArgMatches for ParameterArgs<SIMULATED> {
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
-        for parameter in Self::policies().parameters() {
+        for parameter in P::policies().parameters() {
             let value = matches.try_get_one::<ParameterValue>(parameter.name());
             let value = value.map_err(|error| Error::raw(ErrorKind::UnknownArgument, error))?;
             self.given.extend(value.map(|&value| (parameter, value)));
@@ -86,39 +88,11 @@ fn option(parameter: Parameter, policies: &PolicyChoice) -> Arg {
 mod tests {
     use super::*;
     use clap::Parser;
-    use scrubjay_core::units::{Bytes, Nanos};
-
-    #[derive(Parser)]
-    struct Simulated {
-        #[command(flatten)]
-        parameters: SimulatedParameters,
-    }
 
     #[derive(Parser)]
     struct Scrubbed {
         #[command(flatten)]
-        parameters: ScrubParameters,
-    }
-
-    #[test]
-    fn each_parameter_has_an_option_and_given_values_are_parsed() {
-        let given = Simulated::try_parse_from(["x", "--wait", "2ms", "--request", "64KiB", "--percentile", "50"]);
-        let expected = [
-            (Parameter::Wait, ParameterValue::Time(Nanos::from_millis(2))),
-            (Parameter::Request, ParameterValue::Size(Bytes::kib(64))),
-            (Parameter::Percentile, ParameterValue::Number(50.0)),
-        ];
-        assert_eq!(given.unwrap().parameters.given, expected);
-        for parameter in Parameter::ALL {
-            let option = format!("--{}", parameter.name());
-            let complaint = Simulated::try_parse_from(["x", &option, "?"]).err().unwrap().to_string();
-            assert!(complaint.contains(&option), "{complaint}");
-        }
-    }
-
-    #[test]
-    fn two_ways_to_set_the_same_exclude_each_other() {
-        assert!(Simulated::try_parse_from(["x", "--cutoff", "1s", "--percentile", "80"]).is_err());
+        parameters: ParameterArgs<OfferedPolicies>,
     }
 
     #[test]

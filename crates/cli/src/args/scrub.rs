@@ -2,7 +2,7 @@
 
 use super::exit_codes::ALL as EXIT_CODES;
 use super::named::parser;
-use super::policy::ScrubParameters;
+use super::policy::{OfferedPolicies, ParameterArgs};
 use clap::{Args, ValueHint};
 use scrubjay_core::quantity;
 use scrubjay_core::scrub::idle::PolicyKind;
@@ -86,7 +86,7 @@ pub struct SettingsArgs {
     pub policy: Option<&'static PolicyKind>,
     /// What the policy is set to
     #[command(flatten)]
-    pub parameters: ScrubParameters,
+    pub parameters: ParameterArgs<OfferedPolicies>,
 
     /// Order in which to read; arrays of md: sequential [default: staggered]
     #[arg(long, value_parser = parser::<OrderKind>(), help_heading = "What")]

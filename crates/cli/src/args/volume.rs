@@ -131,7 +131,7 @@ pub struct Inspect {
 }
 
 /// A parser for the name of a layout.
-pub(super) fn layout() -> impl TypedValueParser<Value = LayoutKind> {
+pub fn layout() -> impl TypedValueParser<Value = LayoutKind> {
     let names = LayoutKind::ALL.map(LayoutKind::name);
     PossibleValuesParser::new(names).map(|name| LayoutKind::by_name(&name).expect("it is one of the names"))
 }

@@ -3,6 +3,7 @@
 use super::machine::HostMachine;
 use super::rounds::{self, BenchSetting, Entrant, Rate};
 use super::sealer::Sealer;
+use super::speed::ChecksumWay;
 use crate::args::BenchCode;
 use crate::columns::{self, TextTable};
 use crate::exit::Exit;
@@ -12,7 +13,6 @@ use scrubjay_code::bench::{BenchStripe, Contender, Rival};
 use scrubjay_code::{Code, Path, path, paths};
 use scrubjay_core::units::Bytes;
 use scrubjay_core::volume::integrity::scheme::Scheme;
-use scrubjay_study::integrity::speed::ChecksumWay;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::time::Duration;

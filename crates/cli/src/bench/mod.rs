@@ -7,11 +7,13 @@ pub mod machine;
 mod processor;
 mod rounds;
 mod sealer;
+mod speed;
 mod verify;
 
 pub use figure7::sweep;
 pub use machine::HostMachine;
 pub use rounds::BenchSetting;
+pub use speed::figures;
 
 use crate::args::{BenchArgs, Benched};
 use crate::exit::Exit;

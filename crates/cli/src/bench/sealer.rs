@@ -1,12 +1,12 @@
 //! Computes what a volume writes with a complete stripe: parities, checksums, appendices.
 
+use super::speed::ChecksumWay;
 use scrubjay_code::bench::BenchStripe;
 use scrubjay_code::{Code, Path};
 use scrubjay_core::index::{MemberIndex, RowIndex, StripePosition};
 use scrubjay_core::units::SECTOR_BYTES;
 use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_core::volume::integrity::tag::{self, ListEntry, RowIdentity, Version};
-use scrubjay_study::integrity::speed::ChecksumWay;
 
 /// The identity of the stripes' array, which does not exist.
 const ARRAY: u64 = 0x7363_7275_626a_6179;

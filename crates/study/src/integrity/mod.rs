@@ -7,7 +7,7 @@
 //! | the same, on the volume | [`volume_table`] | `integrity-volume` |
 //! | Table II: additional disk I/Os by case | [`table2`] | `integrity-table2` |
 //! | Figure 6: by the number of chunks touched | `figure6` | `integrity-writes-*`, `integrity-reads-*` |
-//! | Figure 7: how fast a stripe is encoded | [`speed`] | `integrity-speed-*` |
+//! | Figure 7: how fast a stripe is encoded | measured and drawn by the caller | `integrity-speed-*` |
 //! | Figure 8: on twelve workloads | [`IntegrityCase`] | `integrity-workloads-*` |
 //! | section VII-C: the right choice in 36 cases | [`IntegrityCase`] | `integrity-chooser` |
 //! | not in it: states of small stripes, and two holes | `holes`, of [`scrubjay_sim::model`] | `integrity-states`, `integrity-hole-*` |
@@ -18,7 +18,6 @@ mod holes;
 mod kinds;
 mod page;
 mod rig;
-pub mod speed;
 pub mod table2;
 #[cfg(test)]
 mod tests;

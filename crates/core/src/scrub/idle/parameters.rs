@@ -390,6 +390,8 @@ impl GoalForm {
     }
 }
 
+crate::named_row!(GoalForm, GoalForm::ALL.to_vec());
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,6 +5,7 @@ use super::{
     BackToBack, Budget, FixedDelay, Goal, GrowingRequests, IdleClass, IdlePattern, IdlePolicy, IntervalAdapter,
     IntervalPolicy, Method, Parameter, ParameterValue, PolicyParameters, Predicted, RequestGrowth, Waiting,
 };
+use crate::named::NamedRow;
 use crate::units::{Bytes, Nanos};
 use std::fmt;
 
@@ -52,6 +53,21 @@ pub enum MadePolicy {
     EachRequest(Box<dyn IdlePolicy>),
     /// A policy that decides when an idle interval begins.
     Interval(Box<dyn IntervalPolicy>),
+}
+
+/// Only the policies that are offered for real disks can be chosen; [`POLICIES`] has them all.
+impl NamedRow for &'static PolicyKind {
+    fn choices() -> Vec<&'static PolicyKind> {
+        POLICIES.iter().filter(|kind| kind.is_offered).collect()
+    }
+
+    fn name(self) -> &'static str {
+        self.name
+    }
+
+    fn about(self) -> &'static str {
+        self.about
+    }
 }
 
 /// All idle policies.

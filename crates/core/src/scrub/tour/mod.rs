@@ -168,6 +168,8 @@ impl OrderKind {
     }
 }
 
+crate::named_row!(OrderKind, OrderKind::ALL.to_vec());
+
 impl Default for OrderKind {
     fn default() -> OrderKind {
         OrderKind::STAGGERED

@@ -1,0 +1,59 @@
+//! `scrubjay-lab`, the program for traces, tuning, simulations and studies, where it is installed beside this one: its verbs are called
+//! as ours.
+
+use crate::args::{self, GenerateArgs};
+use crate::exit::{Exit, Usage};
+use crate::generate;
+use crate::say::shown_path;
+use anyhow::{Context, Result};
+use std::env;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// The program, in the folder of this one.
+const PROGRAM: &str = "scrubjay-lab";
+
+/// Becomes `scrubjay-lab`, with the arguments of this process.
+///
+/// # Errors
+/// When it is not installed, which is said with what to do, or does not start.
+pub fn hand_over() -> Result<Exit> {
+    let program = program()?;
+    let error = Command::new(&program).args(env::args_os().skip(1)).exec();
+    let shown = shown_path(&program);
+    match error.kind() {
+        io::ErrorKind::NotFound => Err(Usage(format!(
+            "traces, tuning, simulations and studies are done by another program, and there is no {shown}: install the package \
+             {PROGRAM} of the same version"
+        ))
+        .into()),
+        _ => Err(error).with_context(|| format!("cannot start {shown}")),
+    }
+}
+
+/// Hands over `scrubjay help VERB` of a verb of the other program: only that one knows its options.
+///
+/// # Errors
+/// As for [`hand_over`].
+pub fn take_help() -> Result<()> {
+    let mut arguments = env::args().skip(1);
+    let (help, verb) = (arguments.next(), arguments.next());
+    if help.as_deref() == Some("help") && verb.is_some_and(|verb| args::is_of_lab(&verb)) {
+        hand_over()?;
+    }
+    Ok(())
+}
+
+/// Man pages and completions: of both programs, where the other is there.
+///
+/// # Errors
+/// When a file cannot be written, or the other program does not start.
+pub fn generate_all(args: &GenerateArgs) -> Result<Exit> {
+    if program()?.exists() { hand_over() } else { generate::run(args, args::table()) }
+}
+
+fn program() -> Result<PathBuf> {
+    Ok(env::current_exe().context("cannot find out where this program lies")?.with_file_name(PROGRAM))
+}
