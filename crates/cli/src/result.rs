@@ -14,7 +14,7 @@ use scrubjay_core::volume::finding::Resolution;
 use scrubjay_device::detector::DetectorKind;
 use scrubjay_jobs::outcome::{OutcomeKind, TargetOutcome};
 use scrubjay_jobs::sector;
-use scrubjay_serve::volume::commands::Status;
+use scrubjay_serve::volume::commands::{FindingChunk, Status};
 use std::fs;
 use std::io::{self, Write};
 use std::os::unix::fs::FileTypeExt;
@@ -92,7 +92,8 @@ pub fn print(outcomes: &[TargetOutcome], out: &mut impl Write) -> io::Result<()>
         mismatches(outcome, out)?;
         if !runs.is_empty() {
             let mut lost = outcome.found.iter().flatten().filter(|finding| finding.end == Resolution::Lost).peekable();
-            let is_undecided = lost.peek().is_some() && lost.all(|finding| finding.chunk.starts_with('P'));
+            let is_undecided =
+                lost.peek().is_some() && lost.all(|finding| matches!(finding.chunk, FindingChunk::Parity(_)));
             let advice = match (outcome.found.is_some(), is_undecided) {
                 _ if outcome.checked.is_some() && runs.iter().any(|found| found.cause == Cause::Lost) => {
                     ADVICE_LOST_BY_MD
@@ -536,7 +537,7 @@ mod tests {
             path: None,
             offset: 1 << 20,
             stripe: Some(0),
-            chunk: "D1".to_owned(),
+            chunk: FindingChunk::Data(1),
             kind: CorruptionKind::MisdirectedRead,
             end,
         };

@@ -299,10 +299,11 @@ fn hint(error: &SessionError) -> &'static str {
     match error {
         SessionError::Store(StoreError::Folder { .. } | StoreError::Meddled { .. }) => " (--state DIR)",
         SessionError::Store(StoreError::Damaged { .. } | StoreError::Foreign { .. }) => " (--fresh)",
-        SessionError::Verifier { source, .. } if source.to_string().contains("use the verifier read") => {
-            " (--verify read)"
-        }
-        SessionError::Verifier { source: verify::VerifierError::OwnMeans(..), .. } => " (--verify auto)",
+        SessionError::Verifier { source, .. } => match source.other() {
+            Some(verify::VerifierKind::Read) => " (--verify read)",
+            Some(verify::VerifierKind::Auto) => " (--verify auto)",
+            _ => "",
+        },
         _ => "",
     }
 }

@@ -279,6 +279,9 @@ pub struct ChannelEntry {
     pub name: String,
     /// When it was last proven, in words: `proven 12 Mar 2026`, `never proven`.
     pub proof: String,
+    /// Is it proven now? Null: an older watch does not say.
+    #[serde(default)]
+    pub is_proven: Option<bool>,
     /// When a code that came by it was last confirmed.
     pub proven: Option<u64>,
     /// What proves the same settings on other machines, `[alert] proofs`; null: it is not proven here, or not asked by root.

@@ -47,6 +47,14 @@ pub enum HistoryEventKind {
     UnreadableGone,
 }
 
+impl HistoryEventKind {
+    /// Is it about a message?
+    pub fn is_of_message(self) -> bool {
+        use HistoryEventKind::{MessageDelivered, MessageDropped, MessageWritten};
+        matches!(self, MessageWritten | MessageDelivered | MessageDropped)
+    }
+}
+
 worded!(HistoryEventKind {
     DiskSeen = "disk-seen",
     DiskRenamed = "disk-renamed",

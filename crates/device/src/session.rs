@@ -85,7 +85,7 @@ pub enum SessionError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The verifier does not work on this target.
-    #[error("{path}: {source}")]
+    #[error("{path}: {}", .source.in_words())]
     Verifier {
         /// The target as named.
         path: PathBuf,

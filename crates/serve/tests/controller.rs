@@ -203,6 +203,7 @@ impl Rig {
         let result = match serde_json::from_str(&answer).unwrap() {
             CommandAnswer::Done => Ok(()),
             CommandAnswer::Error(why) => Err(why),
+            CommandAnswer::Occupied(occupied) => Err(occupied.to_string()),
             answer => panic!("{answer:?}"),
         };
         (result, written)

@@ -413,6 +413,7 @@ mod tests {
             name: "c".into(),
             proof: "proven".into(),
             proven: some,
+            is_proven: Some(true),
             proof_line: None,
             delivered: some,
             failing_since: None,

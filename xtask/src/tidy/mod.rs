@@ -16,6 +16,7 @@ mod paths;
 mod reach;
 mod readme;
 mod rooms;
+mod sentences;
 mod text;
 mod unsafety;
 mod words;
@@ -38,6 +39,7 @@ const RULES: &[Rule] = &[
     unsafety::check,  // `unsafe` only where it belongs, and explained
     opening::check,   // every source begins with a line on what it is
     names::check,     // no two types with the same name
+    sentences::check, // no program reads the sentences of another part
     glossary::check,  // no words that were given up
     extension::check, // extensions go where ARCHITECTURE.md states
     links::check,     // no link of a document leads nowhere

@@ -1,5 +1,6 @@
 //! What programs say of the machine: our own verbs, smartctl, lsblk; each within a time.
 
+use scrubjay_control::past::HistoryEventKind;
 use scrubjay_daemon::config::CONFIG_FILE;
 use scrubjay_daemon::process::{ProcessEnding, wait_for_output};
 use scrubjay_device::inventory;
@@ -146,7 +147,8 @@ fn subjects(status: &Value) -> BTreeSet<String> {
 fn blank_unknown(history: &mut Value, known: &BTreeSet<String>) {
     for event in history["events"].as_array_mut().into_iter().flatten() {
         let is_of = |key: &str| event[key].as_str().is_some_and(|subject| known.contains(subject));
-        let is_message = event["kind"].as_str().is_some_and(|kind| kind.starts_with("message"));
+        let is_message = HistoryEventKind::of_word(event["kind"].as_str().unwrap_or_default())
+            .is_some_and(HistoryEventKind::is_of_message);
         let words = event["words"].as_str().unwrap_or_default();
         let is_known = match is_message {
             true => known.iter().any(|name| words.contains(name.as_str())),

@@ -304,7 +304,7 @@ fn watch_checks(status: Result<Box<WatchDocument>, WatchObstacle>) -> Vec<Doctor
     }
     for channel in &status.channels {
         let failing = channel.last.as_ref().filter(|last| !last.is_accepted);
-        checks.push(match (failing, channel.proof.starts_with("proven")) {
+        checks.push(match (failing, channel.is_proven == Some(true)) {
             (Some(last), _) => missing(
                 "alerts",
                 format!("{}: {}", channel.name, last.said),

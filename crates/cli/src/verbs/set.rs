@@ -8,7 +8,7 @@ use crate::exit::{Exit, Usage};
 use crate::say::print_prose;
 use anyhow::Result;
 use scrubjay_control::{WatchAnswer, WatchRequest};
-use scrubjay_daemon::channels::AlertChannels;
+use scrubjay_daemon::channels::{AlertChannels, ChannelFault};
 use scrubjay_daemon::config::WatchConfig;
 use std::io;
 use toml_edit::{Array, DocumentMut, Item, Table, Value};
@@ -25,7 +25,7 @@ pub fn run(args: &SetArgs) -> Result<Exit> {
     let fault = fault_of(&after)?;
     // An error that was in the file before is not this key's fault.
     if let Some(fault) = fault.filter(|fault| fault_of(&file.text).ok().flatten().as_ref() != Some(fault)) {
-        let is_incomplete_channel = args.key.starts_with("alert.") && !fault.starts_with(&format!("{}:", args.key));
+        let is_incomplete_channel = args.key.starts_with("alert.") && fault.key() != args.key;
         let hint = if is_incomplete_channel { SEVERAL_KEYS_HINT } else { "" };
         return Err(Usage(format!("{fault}: nothing was written{hint}")).into());
     }
@@ -49,9 +49,9 @@ pub fn run(args: &SetArgs) -> Result<Exit> {
 }
 
 /// What is wrong with the channels of these settings.
-fn fault_of(text: &str) -> Result<Option<String>> {
+fn fault_of(text: &str) -> Result<Option<ChannelFault>> {
     let config = WatchConfig::parse(text).map_err(|error| Usage(format!("{error}: nothing was written")))?;
-    Ok(AlertChannels::from_settings(&config.alert).err().map(|fault| fault.to_string()))
+    Ok(AlertChannels::from_settings(&config.alert).err())
 }
 
 /// The text with one key changed; the result is valid.
@@ -62,9 +62,9 @@ fn changed(text: &str, key: &str, value: &str) -> Result<String, String> {
     // A TOML value is used as it is; anything else is a string, or where a list is needed, a list of that string.
     let new: Value = value.parse().unwrap_or_else(|_| Value::from(value));
     let list: Array = Some(value).filter(|value| !value.is_empty()).into_iter().collect();
-    let list = Value::from(list);
+    let list = (!new.is_array()).then(|| Value::from(list));
     let (mut refusal, mut had_list) = (String::new(), false);
-    for mut new in [new, list] {
+    for mut new in [Some(new), list].into_iter().flatten() {
         let table = table_of(&mut document, &names)?;
         let is_list = |item: &Item| item.as_array().is_some_and(|array| !array.is_empty());
         if !refusal.is_empty() && !value.is_empty() && had_list {
@@ -87,9 +87,6 @@ fn changed(text: &str, key: &str, value: &str) -> Result<String, String> {
             // The line number `:LINE: ` is of a text that is not written.
             Err(error) if refusal.is_empty() => {
                 refusal = error.trim_start_matches(|c: char| c == ':' || c == ' ' || c.is_ascii_digit()).to_owned();
-                if !refusal.contains("expected a sequence") {
-                    break;
-                }
             }
             Err(_) => {}
         }

@@ -181,7 +181,7 @@ fn write_password(path: &Path, answers: &MailAnswers) -> Result<()> {
 fn prove(out: &mut impl Write, file: &str, has_mail: bool, resume_command: &str) -> Result<Exit> {
     if has_mail {
         let mail = alert::alerts(&WatchRequest::Alerts)?.channels.into_iter().find(|channel| channel.name == EMAIL);
-        if let Some(mail) = mail.filter(|mail| mail.proof.starts_with("proven") && mail.failing_since.is_none()) {
+        if let Some(mail) = mail.filter(|mail| mail.is_proven == Some(true) && mail.failing_since.is_none()) {
             print_prose(out, "", &format!("All is set up: alerts by email are {}.", mail.proof), columns::width())?;
             writeln!(out, "Another test:  sudo scrubjay alert test")?;
             return Ok(Exit::Clean);

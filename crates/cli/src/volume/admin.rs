@@ -15,7 +15,7 @@ use scrubjay_jobs::JobError;
 use scrubjay_jobs::sockets::{find, remove_stale_socket, sockets, status_of, tell};
 use scrubjay_serve::remote::client::{ClientError, ControlClient};
 use scrubjay_serve::volume::commands::{
-    self, CommandAnswer, Finding, MemberEvent, MemberStatus, VolumeCommand, VolumeEvent, VolumeEvents,
+    self, CommandAnswer, Finding, MemberEvent, MemberStatus, Occupied, VolumeCommand, VolumeEvent, VolumeEvents,
 };
 use scrubjay_serve::volume::conditions::{MemberCondition, VolumeCondition};
 use serde::Serialize;
@@ -117,8 +117,7 @@ fn print(status: &commands::Status, width: Option<usize>, out: &mut impl Write) 
     print_prose(out, "  ", &state, width)?;
     if let Some(words) = status.loss_words() {
         print_prose(out, "  ", &format!("LOST: {words}"), width)?;
-        let place =
-            stripe_bytes(status).map_or(String::new(), |bytes| format!(" (stripe N: from byte N x {bytes} on)"));
+        let place = format!(" (stripe N: from byte N x {} on)", stripe_bytes(status));
         let text = format!("  {}{place}: restore what lies there from a backup", runs_words(&status.lost_runs));
         print_prose(out, "  ", &text, width)?;
     }
@@ -159,10 +158,9 @@ fn print_members(status: &commands::Status, width: Option<usize>, out: &mut impl
     Ok(())
 }
 
-/// The bytes of the volume in a stripe; `None`: the server states no shape.
-fn stripe_bytes(status: &commands::Status) -> Option<u64> {
-    let data: u64 = status.shape.split_once('+')?.0.parse().ok()?;
-    data.checked_mul(status.chunk_bytes)
+/// The bytes of the volume in a stripe.
+fn stripe_bytes(status: &commands::Status) -> u64 {
+    status.chunk_bytes.saturating_mul(status.shape.data as u64)
 }
 
 /// Runs of stripes that are listed, at most.
@@ -375,9 +373,6 @@ pub fn fail(args: &Fail) -> Result<Exit> {
     print_member(&socket, |number, _| number == member)
 }
 
-/// How the server's refusal of a disk ends that is not empty.
-const ONLY_BY_FORCE: &str = ": it is overwritten only by force";
-
 /// Replaces a member by a new disk.
 pub fn replace(args: &Replace) -> Result<Exit> {
     let socket = find(args.volume.as_deref())?;
@@ -391,9 +386,8 @@ pub fn replace(args: &Replace) -> Result<Exit> {
     };
     let command = VolumeCommand::Replace { member, path: absolute.display().to_string(), force };
     match tell(&socket, &command) {
-        Err(JobError::Input(why)) if why.ends_with(ONLY_BY_FORCE) => {
-            let found = why.trim_end_matches(ONLY_BY_FORCE);
-            Err(Usage(format!("{found}: to overwrite it, add --force {}", args.with.display())).into())
+        Err(JobError::Client(ClientError::Occupied(Occupied { path, contents }))) => {
+            Err(Usage(format!("{path} {contents}: to overwrite it, add --force {}", args.with.display())).into())
         }
         answer => {
             answer?;
@@ -466,7 +460,9 @@ pub fn stop(args: &StopArgs) -> Result<Exit> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use scrubjay_core::layout::Shape;
     use scrubjay_core::volume::finding::Resolution;
+    use scrubjay_serve::volume::commands::FindingChunk;
 
     /// A server may be another program, and answer anything.
     #[test]
@@ -484,7 +480,7 @@ mod tests {
             name: hostile(),
             array: hostile(),
             state: VolumeCondition::Degraded,
-            shape: hostile(),
+            shape: Shape { data: 4, parity: 2 },
             layout: hostile(),
             scheme: hostile(),
             device: Some(hostile()),
@@ -517,7 +513,7 @@ mod tests {
             path: Some(format!("{member}.img")),
             offset,
             stripe: Some(offset >> 16),
-            chunk: "D0".to_owned(),
+            chunk: FindingChunk::Data(0),
             kind,
             end: Resolution::Repaired,
         };

@@ -2,6 +2,7 @@
 
 use crate::index::StripePosition;
 use crate::position_set::PositionSet;
+use std::fmt;
 
 /// The chunks of a stripe: slots `0..data` hold data, slots `data..data + parity` parities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -10,6 +11,13 @@ pub struct Shape {
     pub data: usize,
     /// The number of parity chunks: m; zero for a stripe without redundancy.
     pub parity: usize,
+}
+
+/// As in `4+2`.
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}+{}", self.data, self.parity)
+    }
 }
 
 impl Shape {

@@ -45,6 +45,18 @@ pub enum ChannelFault {
     },
 }
 
+impl ChannelFault {
+    /// The setting that is wrong.
+    pub fn key(&self) -> &'static str {
+        match self {
+            ChannelFault::Wrong { key, .. }
+            | ChannelFault::Inconsistent { key, .. }
+            | ChannelFault::Unreadable { key, .. }
+            | ChannelFault::Exposed { key, .. } => key,
+        }
+    }
+}
+
 /// Why a message was not accepted, as far as is known. `peer`: a server, without secret parts of its URL, or a program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DeliveryError {

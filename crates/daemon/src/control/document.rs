@@ -9,7 +9,7 @@ use scrubjay_control::{
 use scrubjay_core::scrub::{ScrubActivity, ScrubReport};
 use scrubjay_core::units::UnixSeconds;
 use scrubjay_watch::calendar::Calendar;
-use scrubjay_watch::channel::ChannelRow;
+use scrubjay_watch::channel::{ChannelRow, ProofState};
 use scrubjay_watch::facts::{ArrayFacts, SessionSubject};
 use scrubjay_watch::health::HealthState;
 use scrubjay_watch::hold::HoldBack;
@@ -117,6 +117,7 @@ pub fn channel_entry(channel: &ChannelRow, now: UnixSeconds, calendar: &dyn Cale
     ChannelEntry {
         name: channel.name.clone(),
         proof: channel.words(now, calendar),
+        is_proven: Some(matches!(channel.proof(now), ProofState::Proven(_))),
         proven: channel.proven.map(|on| on.0),
         proof_line: None,
         delivered: channel.delivered.map(|on| on.0),

@@ -3,8 +3,10 @@
 use super::below::disk_below;
 use super::root::SystemRoot;
 use super::seen::{CheckWay, HostSurvey};
+use scrubjay_core::layout::Shape;
 use scrubjay_jobs::sockets;
 use scrubjay_serve::remote::{scrub_sectors, volume_identity};
+use scrubjay_serve::volume::conditions::MemberCondition;
 use scrubjay_watch::facts::{ArrayActivity, ArrayFacts, ArrayMember};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,15 +15,15 @@ use std::path::Path;
 struct ServedVolume {
     uuid: String,
     name: String,
-    /// Data and parity members, such as `4+2`.
-    shape: String,
+    /// Data and parity members.
+    shape: Shape,
     is_busy: bool,
     /// The sectors that its scrub covers; `None`: the volume is broken.
     check_sectors: Option<u64>,
     /// The stripes that hold lost data.
     lost_stripes: Option<u64>,
-    /// The path of each member, and its state in one word.
-    members: Vec<(Option<String>, String)>,
+    /// The path of each member, and its condition.
+    members: Vec<(Option<String>, MemberCondition)>,
 }
 
 /// Adds the volumes that are served on this machine now, and warns of servers that do not answer. It takes as long as
@@ -42,7 +44,7 @@ pub fn add_served_volumes(seen: &mut HostSurvey) {
                     is_busy: status.regions_to_resync > 0,
                     check_sectors: scrub_sectors(&status),
                     lost_stripes: status.lost_stripes,
-                    members: status.members.into_iter().map(|member| (member.path, member.state.to_string())).collect(),
+                    members: status.members.into_iter().map(|member| (member.path, member.state)).collect(),
                     uuid: status.array,
                     name: status.name,
                     shape: status.shape,
@@ -56,15 +58,15 @@ pub fn add_served_volumes(seen: &mut HostSurvey) {
 }
 
 fn facts(root: &SystemRoot, volume: ServedVolume) -> ArrayFacts {
-    let is_filled = volume.members.iter().any(|(_, state)| state == "rebuilding");
-    let member = |(path, state): (Option<String>, String)| {
+    let is_filled = volume.members.iter().any(|(_, state)| *state == MemberCondition::Rebuilding);
+    let member = |(path, state): (Option<String>, MemberCondition)| {
         let disk = path.as_deref().and_then(|path| disk_of(root, Path::new(path)));
-        ArrayMember { disk, is_in_sync: state == "active", data_start: 0 }
+        ArrayMember { disk, is_in_sync: state == MemberCondition::Active, data_start: 0 }
     };
     ArrayFacts {
         key: volume.uuid,
         name: volume.name,
-        redundancy: volume.shape.split_once('+').and_then(|(_, parity)| parity.parse().ok()).unwrap_or(0),
+        redundancy: volume.shape.parity as u32,
         level: format!("volume {}", volume.shape),
         members: volume.members.into_iter().map(member).collect(),
         activity: if is_filled || volume.is_busy { ArrayActivity::Rebuilding } else { ArrayActivity::Idle },
@@ -95,18 +97,18 @@ mod tests {
         machine.file("dev/sda1", "");
         machine.link("dev/disk/by-id/wwn-1-part1", "../../sda1");
         machine.link("sys/class/block/sda1", "../../block/sda/sda1");
-        let member = |path: Option<&str>, state: &str| (path.map(str::to_owned), state.to_owned());
+        let member = |path: Option<&str>, state| (path.map(str::to_owned), state);
         let volume = ServedVolume {
             uuid: "u".into(),
             name: "tank".into(),
-            shape: "2+1".into(),
+            shape: Shape { data: 2, parity: 1 },
             is_busy: false,
             check_sectors: Some(4096),
             lost_stripes: Some(3),
             members: vec![
-                member(Some("/dev/disk/by-id/wwn-1-part1"), "active"),
-                member(Some("/srv/image"), "rebuilding"),
-                member(None, "missing"),
+                member(Some("/dev/disk/by-id/wwn-1-part1"), MemberCondition::Active),
+                member(Some("/srv/image"), MemberCondition::Rebuilding),
+                member(None, MemberCondition::Missing),
             ],
         };
         let facts = facts(&machine.root(), volume);

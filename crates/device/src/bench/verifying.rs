@@ -47,7 +47,8 @@ pub fn measure(
         let (logical_block, request_max) = (Bytes(block), Bytes(SIZES.1));
         let setup =
             VerifierSetup { file, is_block_device: disk.is_block_device(), logical_block, depth: 1, request_max };
-        Ok(verify::open(kind, setup).map_err(|error| without_alternative(&error.to_string())))
+        // No other verifier is advised: each is measured.
+        Ok(verify::open(kind, setup).map_err(|error| error.to_string()))
     };
     let (mut measured, mut missing) = (Vec::new(), Vec::new());
     let mut reader = open(VerifierKind::Read)?.map_err(io::Error::other)?;
@@ -117,11 +118,4 @@ fn time_verification(verifier: &mut OpenedVerifier, start: u64, len: u64) -> io:
     verifier.verifier.submit(OpId(0), SectorRange::at(start / 512, len / 512));
     let answer = verifier.verifier.wait(TIMEOUT).ok_or(io::ErrorKind::TimedOut)?;
     Ok((answer.outcome == VerifyOutcome::Clean).then(|| answer.finished.since(answer.started)))
-}
-
-/// Why a verifier does not work, without the advice to scrub by another one: here each is measured.
-fn without_alternative(why: &str) -> String {
-    let advice = [", or use the verifier read", ": use the verifier read"];
-    let cut = advice.into_iter().find_map(|advice| why.strip_suffix(advice));
-    cut.unwrap_or(why).to_owned()
 }

@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn a_disk_without_pass_through_gets_a_clear_error() {
         let refusal = SgReply { status: 2, sense: vec![0x72, 5, 0x20, 0], ..SgReply::default() };
-        let error = Ata::probe(Model(refusal, vec![]), Blocks::of_disk(Bytes(512))).err().unwrap().to_string();
+        let error = Ata::probe(Model(refusal, vec![]), Blocks::of_disk(Bytes(512))).err().unwrap().in_words();
         assert_eq!(error, "this disk refuses READ VERIFY SECTORS EXT: use the verifier read");
     }
 

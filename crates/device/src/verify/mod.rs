@@ -183,33 +183,29 @@ pub struct OpenedVerifier {
     pub note: Option<String>,
 }
 
-/// Why this verifier does not work on this target. Each message states what to do.
+/// Why this verifier does not work on this target. What to do, another verifier included, is in [`VerifierError::in_words`].
 #[derive(Debug, thiserror::Error)]
 pub enum VerifierError {
     /// A pass-through command needs a disk.
-    #[error("the verifier {0} needs a disk, and this is a file: use the verifier read")]
+    #[error("the verifier {0} needs a disk, and this is a file")]
     NotADisk(VerifierKind),
     /// A volume, an array or a file system is verified by its own means. Named with its article.
-    #[error("the verifier {0} needs a disk, and this is {1}: use the verifier auto")]
+    #[error("the verifier {0} needs a disk, and this is {1}")]
     OwnMeans(VerifierKind, &'static str),
     /// The device mapper passes pass-through commands to the disk below without translating their addresses.
-    #[error(
-        "the verifier {0} would verify other sectors below the device mapper: name the disk itself, or use the verifier read"
-    )]
+    #[error("the verifier {0} would verify other sectors below the device mapper: name the disk itself")]
     Mapped(VerifierKind),
     /// The target cannot be opened a second time.
     #[error("cannot be opened once more: {0}")]
     Handle(#[source] io::Error),
     /// The partition does not begin at a logical block, or `/sys` does not report where it begins.
-    #[error("where this partition lies on its disk is not known: name the whole disk, or use the verifier read")]
+    #[error("where this partition lies on its disk is not known: name the whole disk")]
     Placement(#[source] io::Error),
     /// The kernel does not permit pass-through commands.
-    #[error(
-        "pass-through commands are not permitted here: run as root (CAP_SYS_RAWIO, CAP_SYS_ADMIN), or use the verifier read"
-    )]
+    #[error("pass-through commands are not permitted here: run as root (CAP_SYS_RAWIO, CAP_SYS_ADMIN)")]
     NotPermitted(#[source] io::Error),
     /// The device does not take commands of this kind at all.
-    #[error("this is no {language} device: use the verifier read")]
+    #[error("this is no {language} device")]
     OtherLanguage {
         /// The kind of commands: `SCSI`, `ATA`, `NVMe`.
         language: &'static str,
@@ -217,13 +213,13 @@ pub enum VerifierError {
         source: io::Error,
     },
     /// The device refuses the command.
-    #[error("this disk refuses {command}: use the verifier read")]
+    #[error("this disk refuses {command}")]
     Refused {
         /// Name of the command, or commands.
         command: &'static str,
     },
     /// The trial verification of the first block failed for another reason.
-    #[error("the trial {command} of block 0 failed ({}): try again, or use the verifier read", reason(*outcome))]
+    #[error("the trial {command} of block 0 failed ({}): try again", reason(*outcome))]
     Trial {
         /// Name of the command.
         command: &'static str,
@@ -242,6 +238,28 @@ fn reason(outcome: VerifyOutcome) -> String {
 }
 
 impl VerifierError {
+    /// The verifier that works on this target; `None`: none does.
+    pub fn other(&self) -> Option<VerifierKind> {
+        match self {
+            VerifierError::Handle(_) => None,
+            VerifierError::OwnMeans(..) => Some(VerifierKind::Auto),
+            _ => Some(VerifierKind::Read),
+        }
+    }
+
+    /// What is wrong and what to do, in one line.
+    pub fn in_words(&self) -> String {
+        let Some(other) = self.other() else { return self.to_string() };
+        let has_advice = matches!(
+            self,
+            VerifierError::Mapped(_)
+                | VerifierError::Placement(_)
+                | VerifierError::NotPermitted(_)
+                | VerifierError::Trial { .. }
+        );
+        format!("{self}{} use the verifier {other}", if has_advice { ", or" } else { ":" })
+    }
+
     /// The error for an errno of a trial command.
     fn of_ioctl(language: &'static str, error: io::Error) -> VerifierError {
         match error.raw_os_error() {
@@ -287,7 +305,7 @@ mod tests {
             let file = tempfile::tempfile().unwrap();
             let (logical_block, request_max) = (Bytes(512), Bytes::mib(1));
             let setup = VerifierSetup { file, is_block_device: false, logical_block, depth: 1, request_max };
-            let error = open(kind, setup).err().expect("a file takes no commands").to_string();
+            let error = open(kind, setup).err().expect("a file takes no commands").in_words();
             assert!(error.contains("use the verifier read"), "{error}");
         }
     }

@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_disk_that_refuses_both_commands_gets_an_error_of_one_line() {
-        let error = probe(Model::default()).err().expect("it knows neither").to_string();
+        let error = probe(Model::default()).err().expect("it knows neither").in_words();
         assert_eq!(error, "this disk refuses VERIFY(16) and VERIFY(10): use the verifier read");
     }
 

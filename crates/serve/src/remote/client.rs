@@ -1,6 +1,6 @@
 //! A client of a control socket: commands and answers, one line each.
 
-use crate::volume::commands::{CommandAnswer, VolumeCommand};
+use crate::volume::commands::{CommandAnswer, Occupied, VolumeCommand};
 use scrubjay_device::completion::connect_unix;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -54,6 +54,9 @@ pub enum ClientError {
     /// The server refused the command, for this reason.
     #[error("{0}")]
     Refused(String),
+    /// The server refused a disk for a replacement, because it is not empty.
+    #[error(transparent)]
+    Occupied(Occupied),
 }
 
 impl From<ClientError> for io::Error {
@@ -156,6 +159,7 @@ impl ControlClient {
                 self.unread.clear();
                 return match answer {
                     Ok(CommandAnswer::Error(why)) => Err(ClientError::Refused(why)),
+                    Ok(CommandAnswer::Occupied(occupied)) => Err(ClientError::Occupied(occupied)),
                     Ok(answer) => Ok(Some(answer)),
                     Err(_) => Err(ClientError::Nonsense(self.socket.clone())),
                 };

@@ -9,6 +9,7 @@ use crate::volume::commands::{
     ActivityMark, ClientActivity, CommandAnswer, Status, Verified, VolumeCommand, VolumeEvents,
 };
 use crate::volume::conditions::VolumeCondition;
+use scrubjay_core::layout::Shape;
 use scrubjay_core::scrub::idle::{Goal, PolicyConfig};
 use scrubjay_core::scrub::machine::{Event, OpId};
 use scrubjay_core::scrub::verdict::{Cause, VerifyOutcome};
@@ -58,7 +59,7 @@ fn status(state: VolumeCondition) -> Option<CommandAnswer> {
         name: "tank".into(),
         array: "6f1c".into(),
         state,
-        shape: "4+2".into(),
+        shape: Shape { data: 4, parity: 2 },
         layout: "rotating".into(),
         scheme: "stamp".into(),
         device: None,

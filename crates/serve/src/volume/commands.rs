@@ -2,10 +2,12 @@
 
 use super::conditions::{MemberCondition, VolumeCondition};
 use scrubjay_core::index::{MemberIndex, StripeIndex};
+use scrubjay_core::layout::Shape;
 use scrubjay_core::units::MemberOffset;
 use scrubjay_core::volume::finding::{CorruptionKind, FindingPlace, Resolution, VolumeFinding};
 use scrubjay_core::volume::format::superblock::{FailureReason, MemberState};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// A command to a served volume.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,6 +66,8 @@ pub enum CommandAnswer {
     Done,
     /// The command was refused, for this reason.
     Error(String),
+    /// [`VolumeCommand::Replace`] was refused, because the disk is not empty and it was not said that it may be overwritten.
+    Occupied(Occupied),
     /// The answer to [`VolumeCommand::Status`].
     Status(Box<Status>),
     /// The answer to [`VolumeCommand::Events`].
@@ -87,8 +91,9 @@ pub struct Status {
     pub array: String,
     /// Its condition; after a stop, the one in which it is left.
     pub state: VolumeCondition,
-    /// Data and parity chunks of a stripe, as in `4+2`.
-    pub shape: String,
+    /// Data and parity chunks of a stripe; in JSON as `4+2`.
+    #[serde(with = "shape_words")]
+    pub shape: Shape,
     /// The layout's name.
     pub layout: String,
     /// The scheme's name.
@@ -147,11 +152,22 @@ impl Status {
         Some(format!("{most}{stripes} {noun} lost data: reads there fail until it is written"))
     }
 
-    /// How many more members may fail before data is lost; `None`: the shape is not known, or data is lost already.
+    /// How many more members may fail before data is lost; `None`: data is lost already.
     pub fn redundancy_left(&self) -> Option<usize> {
-        let parity: usize = self.shape.rsplit_once('+')?.1.parse().ok()?;
-        parity.checked_sub(self.members.iter().filter(|member| member.state != MemberCondition::Active).count())
+        self.shape
+            .parity
+            .checked_sub(self.members.iter().filter(|member| member.state != MemberCondition::Active).count())
     }
+}
+
+/// A disk for a replacement that is not empty.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{path} {contents}: it is overwritten only by force")]
+pub struct Occupied {
+    /// Its path, as the server sees it.
+    pub path: String,
+    /// What it holds, as the rest of a sentence.
+    pub contents: String,
 }
 
 /// How a volume was left by its server.
@@ -263,12 +279,62 @@ pub struct Finding {
     pub offset: u64,
     /// Index of the stripe; `None`: a block of metadata.
     pub stripe: Option<u64>,
-    /// The chunk of the stripe (`D2`, `P0`), or the block of metadata (`superblock`, `intents 0`, `while-out 0`, `map 3`).
-    pub chunk: String,
+    /// The chunk of the stripe, or the block of metadata.
+    pub chunk: FindingChunk,
     /// The kind of corruption.
     pub kind: CorruptionKind,
     /// How it ended.
     pub end: Resolution,
+}
+
+/// What a finding is of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FindingChunk {
+    /// A data chunk, by its number: `D2`.
+    Data(usize),
+    /// A parity chunk, by its number: `P0`.
+    Parity(usize),
+    /// A block of metadata: `superblock`, `intents 0`, `while-out 0`, `map 3`.
+    Metadata(String),
+}
+
+impl fmt::Display for FindingChunk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FindingChunk::Data(number) => write!(f, "D{number}"),
+            FindingChunk::Parity(number) => write!(f, "P{number}"),
+            FindingChunk::Metadata(block) => f.write_str(block),
+        }
+    }
+}
+
+impl From<String> for FindingChunk {
+    fn from(word: String) -> FindingChunk {
+        let number = |letter| word.strip_prefix(letter).and_then(|number: &str| number.parse().ok());
+        match (number('D'), number('P')) {
+            (Some(data), _) => FindingChunk::Data(data),
+            (None, Some(parity)) => FindingChunk::Parity(parity),
+            (None, None) => FindingChunk::Metadata(word),
+        }
+    }
+}
+
+/// A shape as `4+2`.
+mod shape_words {
+    use scrubjay_core::layout::Shape;
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(shape: &Shape, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(shape)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Shape, D::Error> {
+        let word = String::deserialize(deserializer)?;
+        let numbers = word.split_once('+').and_then(|(data, parity)| Some((data.parse().ok()?, parity.parse().ok()?)));
+        let (data, parity) = numbers.ok_or_else(|| D::Error::custom(format!("`{word}` is no shape such as 4+2")))?;
+        Ok(Shape { data, parity })
+    }
 }
 
 /// A finding in its JSON form.
@@ -294,7 +360,7 @@ impl From<Finding> for FindingWords {
             _ => None,
         };
         let (kind, end) = (kind.name().to_owned(), end.name().to_owned());
-        FindingWords { member, path, offset, stripe, chunk, kind, target, end }
+        FindingWords { member, path, offset, stripe, chunk: chunk.to_string(), kind, target, end }
     }
 }
 
@@ -307,23 +373,23 @@ impl TryFrom<FindingWords> for Finding {
         let target = target.map(|(member, offset)| (MemberIndex(member), MemberOffset(offset)));
         let kind = CorruptionKind::named(&kind, target).ok_or_else(|| unknown(&kind))?;
         let end = Resolution::ALL.into_iter().find(|known| known.name() == end).ok_or_else(|| unknown(&end))?;
-        Ok(Finding { member, path, offset, stripe, chunk, kind, end })
+        Ok(Finding { member, path, offset, stripe, chunk: chunk.into(), kind, end })
     }
 }
 
 impl Finding {
     /// The place of the finding, for people: `stripe 5 D1`, `map 3`.
     pub fn place(&self) -> String {
-        self.stripe.map_or(self.chunk.clone(), |stripe| format!("stripe {stripe} {}", self.chunk))
+        self.stripe.map_or(self.chunk.to_string(), |stripe| format!("stripe {stripe} {}", self.chunk))
     }
 
     /// A volume's record as a finding. `path`: that of the member's disk; `data`: data chunks of a stripe (count).
     pub fn of(record: &VolumeFinding, path: Option<&str>, data: usize) -> Finding {
         let chunk = match record.place {
-            FindingPlace::Row { position, .. } if position.get() < data => format!("D{position}"),
-            FindingPlace::Row { position, .. } => format!("P{}", position.get() - data),
-            FindingPlace::Superblock => "superblock".to_owned(),
-            FindingPlace::Page { area, page } => format!("{} {page}", area.name()),
+            FindingPlace::Row { position, .. } if position.get() < data => FindingChunk::Data(position.get()),
+            FindingPlace::Row { position, .. } => FindingChunk::Parity(position.get() - data),
+            FindingPlace::Superblock => FindingChunk::Metadata("superblock".to_owned()),
+            FindingPlace::Page { area, page } => FindingChunk::Metadata(format!("{} {page}", area.name())),
         };
         Finding {
             member: record.member.get(),

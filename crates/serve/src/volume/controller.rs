@@ -2,7 +2,7 @@
 
 use super::activity::ActivityLog;
 use super::commands::{
-    CommandAnswer, Finding, MemberStatus, Status, Stopped, VolumeCommand, VolumeEvent, condition_of,
+    CommandAnswer, Finding, MemberStatus, Occupied, Status, Stopped, VolumeCommand, VolumeEvent, condition_of,
 };
 use super::conditions::VolumeCondition;
 use super::events::EventLog;
@@ -116,7 +116,7 @@ impl VolumeController {
             name: superblock.name.clone(),
             array: superblock.array.to_string(),
             state,
-            shape: format!("{}+{}", shape.data, shape.parity),
+            shape,
             layout: geometry.layout.kind().name().to_owned(),
             scheme: geometry.scheme.name().to_owned(),
             device: self.device.clone(),
@@ -216,7 +216,8 @@ impl VolumeController {
             },
             VolumeCommand::Replace { member, path, force } => {
                 match self.replace(now, MemberIndex(member), &path, force, members) {
-                    Ok(()) => CommandAnswer::Done,
+                    Ok(None) => CommandAnswer::Done,
+                    Ok(Some(occupied)) => CommandAnswer::Occupied(occupied),
                     Err(why) => CommandAnswer::Error(why),
                 }
             }
@@ -298,6 +299,7 @@ impl VolumeController {
         }
     }
 
+    /// Puts a disk into the place of a member, unless it is occupied.
     fn replace(
         &mut self,
         now: Nanos,
@@ -305,12 +307,12 @@ impl VolumeController {
         path: &str,
         force: bool,
         members: &mut MemberTable,
-    ) -> Result<(), String> {
+    ) -> Result<Option<Occupied>, String> {
         self.may_take_in(member)?;
         let disk = self.open_for(member, path, members)?;
         let contents = disk.contents().map_err(|error| format!("{path}: {error}"))?;
         if let Some(contents) = contents.filter(|_| !force) {
-            return Err(format!("{path} {contents}: it is overwritten only by force"));
+            return Ok(Some(Occupied { path: path.to_owned(), contents: contents.to_string() }));
         }
         if let Err(error @ (SuperblockError::Version(_) | SuperblockError::Feature(_))) = disk.superblock() {
             return Err(format!("{path} {error}: what it holds is not known here, and is not written over"));
@@ -327,7 +329,7 @@ impl VolumeController {
         disk.wipe().and_then(|()| disk.sync()).map_err(|error| format!("{path}: {error}"))?;
         let bytes = self.put_in(member, path, disk, members);
         self.volume.replace(now, member, uuid, bytes);
-        Ok(())
+        Ok(None)
     }
 
     fn readd(&mut self, now: Nanos, path: &str, members: &mut MemberTable) -> Result<(), String> {

@@ -83,6 +83,7 @@ impl Stopped {
 mod tests {
     use super::super::commands::MemberStatus;
     use super::*;
+    use scrubjay_core::layout::Shape;
 
     fn status(state: VolumeCondition, members: [MemberCondition; 2], findings: u64) -> Status {
         let member = |state| MemberStatus { path: None, state, detail: None, faults: 0, may_return: false };
@@ -91,7 +92,7 @@ mod tests {
             name: "photos".to_owned(),
             array: String::new(),
             state,
-            shape: String::new(),
+            shape: Shape { data: 4, parity: 2 },
             layout: String::new(),
             scheme: String::new(),
             device: None,

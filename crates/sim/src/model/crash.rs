@@ -69,7 +69,7 @@ fn write_next(
             continue; // The plan is at fault, which is not the subject here.
         }
         generations.push(done.stripe);
-        history.push(describe_write(setup, touched, plan));
+        history.push(describe_write(setup, touched, plan).to_string());
         visit_crash_states(setup, generations, history, crashes);
         write_next(setup, generations, history, left - 1, crashes);
         generations.pop();

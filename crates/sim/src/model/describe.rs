@@ -9,9 +9,45 @@ use super::stripe::Order;
 use scrubjay_core::index::StripePosition;
 use scrubjay_core::position_set::PositionSet;
 use scrubjay_core::volume::plan::{PlanMode, StripePlan};
+use std::fmt;
 
-/// Describes one step and its failure in a line; `names` gives each chunk's name in the first state.
-pub fn describe(setup: &ModelSetup, names: &Order, step: ModelStep, answer: Result<(), OperationFailure>) -> String {
+/// A step in words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StoryStep {
+    /// What happens: `write D0`.
+    pub event: String,
+    /// What is read for it, of an operation with a plan.
+    pub plan: Option<StoryPlan>,
+    /// What goes wrong: `; the write of P0 is lost`. Empty: nothing.
+    pub wrong: String,
+}
+
+/// What an operation reads.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StoryPlan {
+    /// The kind of plan; empty for a read of what is wanted.
+    pub mode: &'static str,
+    /// The chunks that are read: `D1`, or `nothing`.
+    pub chunks: String,
+    /// The appendices that are read; empty: none.
+    pub appendices: String,
+}
+
+/// In one line: `write D0 (reconstruct-write, reads D1 and appendices of P0); the write of P0 is lost`.
+impl fmt::Display for StoryStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.event)?;
+        if let Some(StoryPlan { mode, chunks, appendices }) = &self.plan {
+            let comma = if mode.is_empty() { "" } else { ", " };
+            let and = if appendices.is_empty() { "" } else { " and appendices of " };
+            write!(f, " ({mode}{comma}reads {chunks}{and}{appendices})")?;
+        }
+        f.write_str(&self.wrong)
+    }
+}
+
+/// Describes one step and its failure; `names` gives each chunk's name in the first state.
+pub fn describe(setup: &ModelSetup, names: &Order, step: ModelStep, answer: Result<(), OperationFailure>) -> StoryStep {
     let describer = StepDescriber { setup, names };
     let failure = match answer {
         Ok(()) => String::new(),
@@ -19,11 +55,12 @@ pub fn describe(setup: &ModelSetup, names: &Order, step: ModelStep, answer: Resu
         Err(OperationFailure::Error) => ": ERROR".into(),
         Err(OperationFailure::Unplanned) => ": the plan does not give what is needed".into(),
     };
-    describer.step(step) + &failure
+    let described = describer.step(step);
+    StoryStep { wrong: described.wrong + &failure, ..described }
 }
 
 /// Describes a write and its plan.
-pub fn describe_write(setup: &ModelSetup, touched: PositionSet, plan: StripePlan) -> String {
+pub fn describe_write(setup: &ModelSetup, touched: PositionSet, plan: StripePlan) -> StoryStep {
     let names = std::array::from_fn(|index| index as u8);
     StepDescriber { setup, names: &names }.op(ModelOp::Write { touched, is_partial: false, is_older: false, plan })
 }
@@ -47,8 +84,8 @@ impl StepDescriber<'_> {
         names.join(" ")
     }
 
-    fn step(&self, step: ModelStep) -> String {
-        match step {
+    fn step(&self, step: ModelStep) -> StoryStep {
+        let event = match step {
             ModelStep::Fail(position) => format!("the member of {} fails", self.slot(position)),
             ModelStep::Stray(position, Hit::Aligned) => format!("a stray write replaces {}", self.slot(position)),
             ModelStep::Stray(position, Hit::Head) => {
@@ -57,40 +94,38 @@ impl StepDescriber<'_> {
             ModelStep::Stray(position, Hit::Tail) => {
                 format!("a stray write goes over the end of {}", self.slot(position))
             }
-            ModelStep::Operate(op, fault) => self.op(op) + &self.fault(fault),
-        }
+            ModelStep::Operate(op, fault) => return StoryStep { wrong: self.fault(fault), ..self.op(op) },
+        };
+        StoryStep { event, ..StoryStep::default() }
     }
 
-    fn op(&self, op: ModelOp) -> String {
-        match op {
-            ModelOp::Read { wanted, plan } => format!("read {}{}", self.slots(wanted), self.plan(plan)),
+    fn op(&self, op: ModelOp) -> StoryStep {
+        let (event, plan) = match op {
+            ModelOp::Read { wanted, plan } => (format!("read {}", self.slots(wanted)), Some(plan)),
             ModelOp::Write { touched, is_partial, is_older, plan } => {
                 let partly = if is_partial { " in part" } else { "" };
                 let older = if is_older { " with what it was before" } else { "" };
-                format!("write {}{partly}{older}{}", self.slots(touched), self.plan(plan))
+                (format!("write {}{partly}{older}", self.slots(touched)), Some(plan))
             }
-            ModelOp::Rebuild(position) => format!("rebuild {} on a new member", self.slot(position)),
-            ModelOp::Scrub => "scrub".into(),
-        }
+            ModelOp::Rebuild(position) => (format!("rebuild {} on a new member", self.slot(position)), None),
+            ModelOp::Scrub => ("scrub".into(), None),
+        };
+        StoryStep { event, plan: plan.map(|plan| self.plan(plan)), wrong: String::new() }
     }
 
-    fn plan(&self, plan: StripePlan) -> String {
+    fn plan(&self, plan: StripePlan) -> StoryPlan {
         let mode = match plan.mode {
             PlanMode::Read => "",
-            PlanMode::Reconstruct => "reconstruct, ",
-            PlanMode::FullStripe => "full stripe, ",
-            PlanMode::ReadModifyWrite => "read-modify-write, ",
-            PlanMode::ReconstructWrite => "reconstruct-write, ",
+            PlanMode::Reconstruct => "reconstruct",
+            PlanMode::FullStripe => "full stripe",
+            PlanMode::ReadModifyWrite => "read-modify-write",
+            PlanMode::ReconstructWrite => "reconstruct-write",
         };
         let chunks = match plan.read_chunks.is_empty() {
             true => "nothing".into(),
             false => self.slots(plan.read_chunks),
         };
-        let appendices = match plan.read_appendices.is_empty() {
-            true => String::new(),
-            false => format!(" and appendices of {}", self.slots(plan.read_appendices)),
-        };
-        format!(" ({mode}reads {chunks}{appendices})")
+        StoryPlan { mode, chunks, appendices: self.slots(plan.read_appendices) }
     }
 
     fn fault(&self, fault: ModelFault) -> String {
@@ -107,5 +142,21 @@ impl StepDescriber<'_> {
                 format!("; the write of {} is torn at its appendix", self.slot(position))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_is_one_line() {
+        let plan = StoryPlan { mode: "reconstruct-write", chunks: "D1 D2".into(), appendices: "D0 P0".into() };
+        let step = StoryStep { event: "write D0".into(), plan: Some(plan), wrong: "; the write of D0 is lost".into() };
+        let line = "write D0 (reconstruct-write, reads D1 D2 and appendices of D0 P0); the write of D0 is lost";
+        assert_eq!(step.to_string(), line);
+        let plan = StoryPlan { chunks: "D0".into(), ..StoryPlan::default() };
+        let step = StoryStep { event: "read D0".into(), plan: Some(plan), wrong: ": ERROR".into() };
+        assert_eq!(step.to_string(), "read D0 (reads D0): ERROR");
     }
 }

@@ -26,6 +26,7 @@ mod stripe;
 mod table_one;
 
 pub use crash::{Crashes, crash};
+pub use describe::{StoryPlan, StoryStep};
 pub use search::{SearchOutcome, check};
 pub use setup::{DATA_MAX, Increment, Lists, ModelSetup, PARITY_MAX};
 pub use table_one::{Primitive, SchemeFinding, SchemeRow, SilentCorruption, TableOne, table_one};

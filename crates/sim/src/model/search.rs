@@ -1,6 +1,6 @@
 //! The search of all states that can be reached, breadth first, for the shortest ways to a wrong answer.
 
-use super::describe::describe;
+use super::describe::{StoryStep, describe};
 use super::repair::OperationFailure;
 use super::setup::ModelSetup;
 use super::step::{ModelStep, steps};
@@ -23,7 +23,7 @@ pub struct SearchOutcome {
     /// Steps whose plan left something out.
     pub unplanned: u64,
     /// The shortest way to each of these three, one line a step.
-    pub stories: Vec<Vec<String>>,
+    pub stories: Vec<Vec<StoryStep>>,
 }
 
 impl SearchOutcome {
@@ -98,7 +98,7 @@ fn story(
     from: usize,
     last: ModelStep,
     failure: OperationFailure,
-) -> Vec<String> {
+) -> Vec<StoryStep> {
     let mut path = vec![from];
     while reached[path[path.len() - 1]].step.is_some() {
         path.push(reached[path[path.len() - 1]].from);

@@ -5,8 +5,8 @@ use crate::say;
 use scrubjay_chart::Table;
 use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_sim::model::{
-    Crashes, Increment, Lists, ModelSetup, Primitive, SchemeFinding, SearchOutcome, SilentCorruption, check, crash,
-    table_one,
+    Crashes, Increment, Lists, ModelSetup, Primitive, SchemeFinding, SearchOutcome, SilentCorruption, StoryPlan,
+    StoryStep, check, crash, table_one,
 };
 
 /// The largest stripe, in chunks, whose states are checked for the page; the tests check larger ones.
@@ -162,21 +162,12 @@ fn head(first: &str) -> Vec<String> {
 /// The shortest sequence of steps to a wrong answer, a table row per step.
 fn story(name: &str, setup: &ModelSetup) -> Vec<Vec<String>> {
     let story = check(setup).stories.into_iter().next().unwrap_or_default();
-    let row = |(at, step): (usize, &String)| {
-        let [event, mode, reads, appendices] = columns(step);
-        vec![format!("{name}, {}", at + 1), event, mode, reads, appendices]
+    let row = |(at, step): (usize, &StoryStep)| {
+        let StoryPlan { mode, chunks, appendices } = step.plan.clone().unwrap_or_default();
+        let event = format!("{}{}", step.event, step.wrong);
+        vec![format!("{name}, {}", at + 1), event, mode.to_owned(), chunks, appendices]
     };
     story.iter().enumerate().map(row).collect()
-}
-
-/// Splits the text of a step into event, mode, chunks read and appendices read: `write D0 (reconstruct-write, reads D1
-/// and appendices of P0); the write of P0 is lost`.
-fn columns(step: &str) -> [String; 4] {
-    let parted = step.split_once(" (").and_then(|(before, rest)| Some((before, rest.split_once(')')?)));
-    let Some((before, (plan, after))) = parted else { return [step.to_owned(), "".into(), "".into(), "".into()] };
-    let (mode, reads) = plan.split_once("reads ").unwrap_or((plan, ""));
-    let (chunks, appendices) = reads.split_once(" and appendices of ").unwrap_or((reads, ""));
-    [format!("{before}{after}"), mode.trim_end_matches(", ").to_owned(), chunks.to_owned(), appendices.to_owned()]
 }
 
 #[cfg(test)]
@@ -200,14 +191,6 @@ mod tests {
             assert_eq!((&none[..], &pure[..]), ("-", if is_open { "-" } else { "located" }), "{row:?}");
             assert!(others.len() == 3 && others.iter().all(|cell| cell == "located"), "{row:?}");
         }
-    }
-
-    #[test]
-    fn a_step_falls_into_columns() {
-        let step = "write D0 (reconstruct-write, reads D1 D2 and appendices of D0 P0); the write of D0 is lost";
-        assert_eq!(columns(step), ["write D0; the write of D0 is lost", "reconstruct-write", "D1 D2", "D0 P0"]);
-        assert_eq!(columns("read D0 (reads D0): ERROR"), ["read D0: ERROR", "", "D0", ""]);
-        assert_eq!(columns("the member of D0 fails"), ["the member of D0 fails", "", "", ""]);
     }
 
     #[test]
