@@ -175,6 +175,8 @@ needs root mount mmdebstrap dpkg-deb
 package=${1:-$(find "$here/../../target/debian" -name 'scrubjay_*.deb' -printf '%T@ %p\n' 2>/dev/null | sort -n | tail -1 | cut -d' ' -f2-)}
 [ -f "$package" ] || skip "no package: cargo xtask deb"
 package=$(realpath "$package")
+lab=${package/scrubjay_/scrubjay-lab_}
+[ -f "$lab" ] || skip "no $lab beside it: cargo xtask deb"
 base=$(clean_debian systemd,systemd-sysv,udev,dbus,kmod,man-db,smartmontools,jq,exim4-daemon-light)
 scrubjay=
 begin
@@ -184,6 +186,7 @@ tar -C "$root" -xf "$base"
 # Somewhere apt may read it, and no file of the package.
 mkdir "$root/lab"
 cp "$package" "$root/lab/new.deb"
+cp "$lab" "$root/lab/lab.deb"
 apt() { inside apt-get -q -y -o Dpkg::Use-Pty=0 "$@"; }
 # All files, without the books of dpkg, apt, systemd and man, and logs.
 files() {
@@ -225,6 +228,15 @@ holds "and the check's at most 1.5" inside systemd-analyze security --offline=tr
 inside scrubjay doctor --json >doctor.json || true
 lacks=$(jq -c '[.looks[] | select(.state == "missing") | .what] | unique - ["disks", "watch", "detection"]' doctor.json)
 expect "doctor misses nothing but what a folder lacks" "$lacks" '[]'
+
+# The researcher's program, absent and installed.
+expect "without scrubjay-lab one line says which package has its verbs" \
+  "$(inside scrubjay tune x.csv 2>&1 | grep -c 'install the package scrubjay-lab'; inside scrubjay tune x.csv >/dev/null 2>&1 || echo $?)" $'1\n2'
+holds "apt installs it" apt install /lab/lab.deb
+holds "scrubjay starts it" inside scrubjay trace generate --list
+expect "its help is scrubjay's" "$(inside scrubjay help tune | grep -c '^Usage: scrubjay tune ')" 1
+holds "man scrubjay-tune" inside man -w scrubjay-lab scrubjay-tune scrubjay-trace-capture scrubjay-simulate-watch
+holds "apt purges it" apt purge scrubjay-lab
 
 # An upgrade: the next revision of the same.
 dpkg-deb -R "$package" next

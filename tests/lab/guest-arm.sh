@@ -84,7 +84,7 @@ begin
 if [ -n "${1:-}" ]; then
   program=$(realpath "$1")
 else
-  archive=$(find "$repository/target/dist" -name 'scrubjay-*-linux-aarch64.tar.gz' 2>/dev/null | grep .) || skip "no target/dist/scrubjay-*-linux-aarch64.tar.gz: cargo xtask dist"
+  archive=$(find "$repository/target/dist" -name 'scrubjay-[0-9]*-linux-aarch64.tar.gz' 2>/dev/null | grep .) || skip "no target/dist/scrubjay-*-linux-aarch64.tar.gz: cargo xtask dist"
   tar -xzf "$archive" --strip-components=2 --wildcards '*/bin/scrubjay'
   program=$work/scrubjay
 fi

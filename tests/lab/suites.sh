@@ -113,7 +113,7 @@ done
 
 # ---- the rpm, in a root with a C library
 
-if is_wanted rpm && package=$(find "$dist" -name 'scrubjay-*.x86_64.rpm' | grep .) && clean bookworm amd64; then
+if is_wanted rpm && package=$(find "$dist" -name 'scrubjay-[0-9]*.x86_64.rpm' | grep .) && clean bookworm amd64; then
   begun=$SECONDS before=$failed
   in_root
   rpm --root "$root" --initdb

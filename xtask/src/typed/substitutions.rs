@@ -68,6 +68,7 @@ const TABLE: &[(&str, &str)] = &[
     ("cargo xtask deb", "true"),
     ("git pull", "true"),
     ("./target/debian/scrubjay_*.deb", "/lab/new.deb"),
+    ("./target/debian/scrubjay-lab_*.deb", "/lab/lab.deb"),
     ("./scrubjay_0.1.0-1_amd64.deb", "/lab/old.deb"),
     // Where root writes on a whole machine, a scene has a folder.
     ("/usr/local/bin/", "$PREFIX/"),

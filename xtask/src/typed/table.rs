@@ -169,6 +169,7 @@ pub const TABLE: &[Row] = &[
     exempt("docs/install.md", "sudo apt install git", "fetches from addresses that a test may not reach (rustup's)"),
     typed("docs/install.md", "cargo xtask deb", Debian).after("afresh").may_find(),
     typed("docs/install.md", "sudo systemctl enable", Debian),
+    typed("docs/install.md", "sudo apt install ./target/debian/scrubjay-lab", Debian).after("installed"),
     typed("docs/install.md", "sudo scrubjay status", Debian).may_find(),
     typed("docs/install.md", "git pull", Debian),
     typed("docs/install.md", "sudo systemctl stop scrubjay", Downgrade),
