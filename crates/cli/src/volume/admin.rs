@@ -502,7 +502,7 @@ mod tests {
         let mut out = Vec::new();
         print(&status, None, &mut out).unwrap();
         let out = String::from_utf8(out).unwrap();
-        assert_eq!((out.matches("\\e[2Jx").count(), out.lines().count()), (8, 9), "{out:?}");
+        assert_eq!((out.matches("\\e[2Jx").count(), out.lines().count()), (7, 9), "{out:?}");
         assert!(!out.contains('\u{1b}'), "{out:?}");
     }
 
