@@ -1,9 +1,10 @@
 //! The result of a btrfs scrub for people: what was wrong, in which files, and what to do.
 
+use scrubjay_core::finding::{FOUND_MAX, Finding, FindingKind, FoundContent, Resolution};
 use scrubjay_core::quantity::show_count;
 use scrubjay_core::scrub::ScrubState;
 use scrubjay_core::units::Bytes;
-use scrubjay_device::btrfs::{BadEnd, BadKind, BadPlace, ScrubCounts};
+use scrubjay_device::btrfs::ScrubCounts;
 use scrubjay_jobs::outcome::{OutcomeKind, TargetOutcome};
 use scrubjay_jobs::pool::PoolOutcome;
 
@@ -18,7 +19,7 @@ const ADVICE_UNREPAIRED: &str = "what was not repaired has a right copy: scrub w
                                  if it stays so, replace the device";
 
 /// The first line of the result. `transient`: errors that did not come again, with a semicolon behind.
-pub fn headline(outcome: &TargetOutcome, pool: &PoolOutcome, transient: &str) -> String {
+pub fn headline(outcome: &TargetOutcome, pool: &PoolOutcome<'_>, transient: &str) -> String {
     let report = &outcome.ended.report;
     let (block, allocated) = (outcome.facts.block, pool.facts.allocated);
     let mut wrong = String::new();
@@ -35,15 +36,15 @@ pub fn headline(outcome: &TargetOutcome, pool: &PoolOutcome, transient: &str) ->
             wrong += &format!("{} WRONG, {end}; ", blocks(count));
         }
     }
-    if pool.found.transient > 0 {
-        wrong += &format!("{} WRONG ONCE, and right when read again; ", blocks(pool.found.transient));
+    if pool.counts.transient > 0 {
+        wrong += &format!("{} WRONG ONCE, and right when read again; ", blocks(pool.counts.transient));
     }
     wrong += transient;
-    if pool.found.unused_unreadable > 0 {
-        let unused = blocks(pool.found.unused_unreadable);
+    if pool.counts.unused_unreadable > 0 {
+        let unused = blocks(pool.counts.unused_unreadable);
         wrong += &format!("{unused} UNREADABLE where btrfs stores nothing; ");
     }
-    let all = match pool.found.chunks_new {
+    let all = match pool.counts.chunks_new {
         0 => format!("all that btrfs has allocated ({allocated} of {}) verified", report.bytes),
         _ => format!("all that btrfs had allocated when this pass began verified, of {}", report.bytes),
     };
@@ -65,54 +66,62 @@ pub fn headline(outcome: &TargetOutcome, pool: &PoolOutcome, transient: &str) ->
 }
 
 /// The lines below the first one.
-pub fn lines(outcome: &TargetOutcome, pool: &PoolOutcome) -> Vec<String> {
-    let found = &pool.found;
-    let before = pool.lost_before(&outcome.facts.unreadable_before);
-    let mut lines: Vec<String> = found.places.iter().take(PLACES_SHOWN).map(|place| line(pool, place)).collect();
-    let more = found.places.len().saturating_sub(PLACES_SHOWN) as u64 + found.places_untold;
+pub fn lines(outcome: &TargetOutcome, pool: &PoolOutcome<'_>) -> Vec<String> {
+    let (found, counts) = (pool.found.all(), pool.counts);
+    let untold = pool.lost_untold(&outcome.ended.report.unreadable);
+    let mut lines: Vec<String> = found.iter().take(PLACES_SHOWN).map(|found| line(pool, found)).collect();
+    let more = found.len().saturating_sub(PLACES_SHOWN) as u64 + pool.found.untold();
     if more > 0 {
-        lines.push(format!("... and {} more places (--json lists up to 1000)", show_count(more)));
+        lines.push(format!(
+            "... and {} more places (--json lists up to {})",
+            show_count(more),
+            show_count(FOUND_MAX as u64)
+        ));
     }
-    if !found.places.is_empty() {
-        lines.push(counts(&found.counts, found.extents_given));
+    if !found.is_empty() {
+        lines.push(counted(&counts.counts, counts.extents_given));
     }
-    let has = |end| found.places.iter().any(|place| place.end == end);
-    lines.extend(before.iter().take(PLACES_SHOWN).map(|part| {
+    let has = |resolution| found.iter().any(|found| found.resolution == resolution);
+    lines.extend(untold.iter().take(PLACES_SHOWN).map(|part| {
         let (bytes, device) = (Bytes(part.bytes.end - part.bytes.start), pool.device(part.device));
         format!("LOST, found by an earlier run: {bytes} at byte {} of {device}", part.bytes.start)
     }));
-    let more = before.len().saturating_sub(PLACES_SHOWN) as u64;
+    let more = untold.len().saturating_sub(PLACES_SHOWN) as u64;
     lines.extend((more > 0).then(|| format!("... and {} more places of earlier runs", show_count(more))));
-    lines.extend((has(BadEnd::Lost) || !before.is_empty()).then(|| ADVICE_LOST.to_owned()));
-    lines.extend(has(BadEnd::Unrepaired).then(|| ADVICE_UNREPAIRED.to_owned()));
+    lines.extend((has(Resolution::Lost) || !untold.is_empty()).then(|| ADVICE_LOST.to_owned()));
+    lines.extend(has(Resolution::Reconstructed).then(|| ADVICE_UNREPAIRED.to_owned()));
     lines
 }
 
-fn line(pool: &PoolOutcome, place: &BadPlace) -> String {
-    let end = match place.end {
-        BadEnd::Repaired => "repaired",
-        BadEnd::Transient => "right when read again",
-        BadEnd::Unrepaired => "not repaired",
-        BadEnd::Lost => "LOST",
+fn line(pool: &PoolOutcome<'_>, found: &Finding) -> String {
+    let end = match found.resolution {
+        Resolution::Repaired => "repaired",
+        Resolution::Transient => "right when read again",
+        Resolution::Lost => "LOST",
+        _ => "not repaired",
     };
-    let defect = match place.what {
-        BadKind::Unreadable => "cannot be read",
-        BadKind::Checksum => "does not fit its checksum",
-        BadKind::Identity => "is another or an old tree block",
-        BadKind::Superblock => "is wrong",
-        BadKind::Chunk => "holds something wrong",
+    let defect = match found.kind {
+        FindingKind::Unreadable(_) => "cannot be read",
+        FindingKind::Checksum => "does not fit its checksum",
+        FindingKind::Identity => "is another or an old tree block",
+        FindingKind::Superblock => "is wrong",
+        _ => "holds something wrong",
     };
-    let files = match (place.files.join(", "), place.files_untold) {
-        (files, 0) if files.is_empty() => "no file uses it now".to_owned(),
-        (files, 0) => files,
-        (files, more) => format!("{files} and {} more", show_count(more)),
+    let files = match &found.content {
+        FoundContent::Extent { files, files_untold: 0, .. } if files.is_empty() => "no file uses it now".to_owned(),
+        FoundContent::Extent { files, files_untold: 0, .. } => files.join(", "),
+        FoundContent::Extent { files, files_untold, .. } => {
+            format!("{} and {} more", files.join(", "), show_count(*files_untold))
+        }
+        _ => String::new(),
     };
-    let (bytes, device) = (Bytes(place.bytes), pool.device(place.device));
-    format!("{end}: {bytes} at byte {} of {device} {defect}: {files}", place.physical)
+    let on = found.member.clone().unwrap_or_default();
+    let (bytes, device) = (on.bytes, pool.device(on.number.unwrap_or(0)));
+    format!("{end}: {bytes} at byte {} of {device} {defect}: {files}", found.member_offset())
 }
 
 /// The counts of btrfs, under btrfs's own names.
-fn counts(counts: &ScrubCounts, extents: u64) -> String {
+fn counted(counts: &ScrubCounts, extents: u64) -> String {
     let ScrubCounts { csum_errors, read_errors, verify_errors, super_errors, .. } = counts;
     let ScrubCounts { corrected_errors, uncorrectable_errors, unverified_errors, .. } = counts;
     format!(

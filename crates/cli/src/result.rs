@@ -4,17 +4,18 @@ use crate::pool;
 use crate::say::{shown, shown_path};
 use crate::volume::admin::{NO_REDUNDANCY, summaries};
 use scrubjay_control::doing::held_up;
+use scrubjay_core::finding::{Finding, FoundChunk, FoundContent, Resolution};
 use scrubjay_core::quantity::{show_count, show_time};
 use scrubjay_core::scrub::ScrubState;
 use scrubjay_core::scrub::idle::{Goal, GoalForm, Slowdown};
 use scrubjay_core::scrub::verdict::Cause;
 use scrubjay_core::stats::DurationHistogram;
 use scrubjay_core::units::{Bytes, Nanos, SectorRange};
-use scrubjay_core::volume::finding::Resolution;
 use scrubjay_device::detector::DetectorKind;
 use scrubjay_jobs::outcome::{OutcomeKind, TargetOutcome};
 use scrubjay_jobs::sector;
-use scrubjay_serve::volume::commands::{FindingChunk, Status};
+use scrubjay_jobs::subject_state::SubjectState;
+use scrubjay_serve::volume::commands::Status;
 use std::fs;
 use std::io::{self, Write};
 use std::os::unix::fs::FileTypeExt;
@@ -51,6 +52,9 @@ const ADVICE_UNDECIDED: &str = "data and parities do not fit each other there, a
 const MADE_TO_AGREE: &str =
     "was found to agree (it was being written, or a member could not read it and md rewrote it),";
 
+/// Of a mismatch of which nothing is kept but its place.
+const NOT_NARROWED: &str = "found by an earlier run of this pass, and not narrowed down";
+
 /// What to do where members do not agree.
 const ADVICE_MISMATCH: &str = "compare the files that lie there with a backup before you let md overwrite one side (its \
      `repair` takes the first copy, or the data, for right, also where they are wrong)";
@@ -64,10 +68,10 @@ pub fn print(outcomes: &[TargetOutcome], out: &mut impl Write) -> io::Result<()>
         let report = &outcome.ended.report;
         writeln!(out, "{}: {}", shown_path(&outcome.facts.path), shown(&headline(outcome)))?;
         // A btrfs lists its own places and files instead.
-        let runs = if outcome.pool.is_some() { &[] } else { &report.unreadable[..] };
+        let runs = if outcome.pool().is_some() { &[] } else { &report.unreadable[..] };
         for found in runs.iter().take(RUNS_SHOWN) {
             let (start, count) = (found.range.start, found.range.count());
-            if outcome.found.is_some() {
+            if outcome.is_volume() {
                 let chunk = outcome.facts.block.sectors();
                 writeln!(out, "  lost: {} from {} on", stripes(count / chunk), start.0 / chunk)?;
                 continue;
@@ -91,14 +95,13 @@ pub fn print(outcomes: &[TargetOutcome], out: &mut impl Write) -> io::Result<()>
         findings(outcome, out)?;
         mismatches(outcome, out)?;
         if !runs.is_empty() {
-            let mut lost = outcome.found.iter().flatten().filter(|finding| finding.end == Resolution::Lost).peekable();
-            let is_undecided =
-                lost.peek().is_some() && lost.all(|finding| matches!(finding.chunk, FindingChunk::Parity(_)));
-            let advice = match (outcome.found.is_some(), is_undecided) {
-                _ if outcome.checked.is_some() && runs.iter().any(|found| found.cause == Cause::Lost) => {
-                    ADVICE_LOST_BY_MD
-                }
-                _ if outcome.checked.is_some() => ADVICE_SKIPPED,
+            let mut lost = outcome.rows(Resolution::Lost).peekable();
+            let is_parity =
+                |found: &Finding| matches!(found.content, FoundContent::Stripe { chunk: FoundChunk::Parity(_), .. });
+            let is_undecided = lost.peek().is_some() && lost.all(is_parity);
+            let advice = match (outcome.is_volume(), is_undecided) {
+                _ if outcome.is_md() && runs.iter().any(|found| found.cause == Cause::Lost) => ADVICE_LOST_BY_MD,
+                _ if outcome.is_md() => ADVICE_SKIPPED,
                 (true, true) => ADVICE_UNDECIDED,
                 (true, false) => ADVICE_LOST,
                 (false, _) => ADVICE,
@@ -151,14 +154,15 @@ pub fn print(outcomes: &[TargetOutcome], out: &mut impl Write) -> io::Result<()>
 
 /// Was it read as a disk, sector by sector?
 fn is_disk(outcome: &TargetOutcome) -> bool {
-    let is_plain = outcome.found.is_none() && outcome.pool.is_none() && outcome.checked.is_none();
+    let is_plain = matches!(outcome.subject, SubjectState::Plain);
     is_plain && fs::metadata(&outcome.facts.path).is_ok_and(|metadata| metadata.file_type().is_block_device())
 }
 
-/// Prints what a volume or a btrfs found wrong in this run.
+/// Prints what a volume or a btrfs found wrong in this pass.
 fn findings(outcome: &TargetOutcome, out: &mut impl Write) -> io::Result<()> {
-    let pool_lines = outcome.pool.iter().flat_map(|pool| pool::lines(outcome, pool));
-    for line in summaries(outcome.found.as_deref().unwrap_or_default()).into_iter().chain(pool_lines) {
+    let pool_lines = outcome.pool().map(|pool| pool::lines(outcome, &pool)).unwrap_or_default();
+    let rows = if outcome.is_volume() { outcome.findings() } else { &[] };
+    for line in summaries(rows).into_iter().chain(pool_lines) {
         writeln!(out, "  {}", shown(&line))?;
     }
     Ok(())
@@ -168,9 +172,9 @@ fn findings(outcome: &TargetOutcome, out: &mut impl Write) -> io::Result<()> {
 fn mismatches(outcome: &TargetOutcome, out: &mut impl Write) -> io::Result<()> {
     let places = outcome.mismatches();
     for (range, found) in places.iter().take(RUNS_SHOWN) {
-        let words = found.map_or("found by this pass, and not narrowed down: members agree where they were read once more, or were being written", |found| found.words.as_str());
+        let words = found.map_or(NOT_NARROWED.to_owned(), |found| outcome.disagreement(found));
         let (start, count) = (range.start, show_count(range.count()));
-        writeln!(out, "  MISMATCH: {count} sectors from {start} on (at {}): {}", Bytes(start.byte()), shown(words))?;
+        writeln!(out, "  MISMATCH: {count} sectors from {start} on (at {}): {}", Bytes(start.byte()), shown(&words))?;
     }
     if places.len() > RUNS_SHOWN {
         writeln!(out, "  ... and {} more places (--json lists all)", places.len() - RUNS_SHOWN)?;
@@ -193,15 +197,15 @@ fn mismatches(outcome: &TargetOutcome, out: &mut impl Write) -> io::Result<()> {
         (None, true) => {}
     }
     for found in outcome.agreed().take(RUNS_SHOWN) {
-        let (start, count) = (found.range.start, show_count(found.range.count()));
+        let (start, count) = (found.place.start, show_count(found.place.count()));
         writeln!(
             out,
             "  made to agree: {count} sectors from {start} on (at {}): {}",
             Bytes(start.byte()),
-            shown(&found.words)
+            shown(&outcome.disagreement(found))
         )?;
     }
-    for (member, &sectors) in outcome.checked.iter().flat_map(|checked| &checked.repaired) {
+    for (member, sectors) in outcome.rewritten() {
         writeln!(
             out,
             "  repaired: md rewrote {} sectors of {member} from the others: it could not read all of them{}",
@@ -240,7 +244,7 @@ fn unrepaired(outcome: &TargetOutcome) -> String {
 /// Errors that did not come again, with a semicolon behind: rows of a volume, and requests of which every sector could be
 /// read. A pass with such errors is not clean.
 fn transient(outcome: &TargetOutcome) -> String {
-    let rows = match outcome.transient().count() as u64 {
+    let rows = match outcome.rows(Resolution::Transient).count() as u64 {
         0 => String::new(),
         1 => "one row was WRONG ONCE, and right when read again; ".to_owned(),
         count => format!("{} rows were WRONG ONCE, and right when read again; ", show_count(count)),
@@ -269,8 +273,8 @@ fn headline(outcome: &TargetOutcome) -> String {
 }
 
 fn result(outcome: &TargetOutcome) -> String {
-    if let Some(pool) = &outcome.pool {
-        return pool::headline(outcome, pool, &transient(outcome));
+    if let Some(pool) = outcome.pool() {
+        return pool::headline(outcome, &pool, &transient(outcome));
     }
     let report = &outcome.ended.report;
     let verified = format!("{} of {} verified", report.bytes_verified, report.bytes);
@@ -285,13 +289,13 @@ fn result(outcome: &TargetOutcome) -> String {
         Some(state) => {
             let names = outcome.inactive_members().join(", ");
             let names = if names.is_empty() { names } else { format!(": {names}") };
-            let none_left = outcome.volume.as_ref().and_then(Status::redundancy_left) == Some(0);
+            let none_left = outcome.volume().and_then(Status::redundancy_left) == Some(0);
             let left = if none_left { format!("; {NO_REDUNDANCY}") } else { String::new() };
             format!("{}{names}{left}; {wrong}", state.to_string().to_uppercase())
         }
         None => wrong,
     };
-    let written = outcome.volume.as_ref().map(|volume| [volume.stripes_written, volume.stripes]);
+    let written = outcome.volume().map(|volume| [volume.stripes_written, volume.stripes]);
     let all = all_verified(report.bytes, written);
     match report.state {
         ScrubState::Complete if outcome.kind() == OutcomeKind::Clean => format!("clean: {all}"),
@@ -299,23 +303,20 @@ fn result(outcome: &TargetOutcome) -> String {
             format!("{wrong}what its other members hold of {} verified", report.bytes)
         }
         ScrubState::Complete if report.unreadable.is_empty() => format!("{wrong}{all}"),
-        ScrubState::Complete if outcome.found.is_some() => {
+        ScrubState::Complete if outcome.is_volume() => {
             let lost = stripes(report.unreadable_sectors() / outcome.facts.block.sectors());
             format!("{lost} LOST, in part or whole; {wrong}all the rest of {} verified", report.bytes)
         }
         ScrubState::Complete => {
-            let kind = if outcome.checked.is_some() { "NOT COMPARED" } else { "UNREADABLE" };
+            let kind = if outcome.is_md() { "NOT COMPARED" } else { "UNREADABLE" };
             let places = report.unreadable.len();
             let places =
                 if places == 1 { "one place".to_owned() } else { format!("{} places", show_count(places as u64)) };
             let count = report.unreadable_sectors();
             let sectors = if count == 1 { "sector" } else { "sectors" };
             let count = show_count(count);
-            let count = if outcome.checked.is_some() {
-                format!("{count} {sectors} {kind}")
-            } else {
-                format!("{count} {kind} {sectors}")
-            };
+            let count =
+                if outcome.is_md() { format!("{count} {sectors} {kind}") } else { format!("{count} {kind} {sectors}") };
             format!("{count} in {places}; {wrong}all the rest of {} verified", report.bytes)
         }
         ScrubState::Running if !outcome.ended.is_saved => {
@@ -354,13 +355,13 @@ fn array_findings(outcome: &TargetOutcome) -> String {
 
 fn found_so_far(outcome: &TargetOutcome) -> String {
     let sectors = outcome.ended.report.unreadable_sectors();
-    let rows = outcome.rows_repaired() + outcome.rows_unrepaired() + outcome.transient().count() as u64;
+    let rows = outcome.rows_repaired() + outcome.rows_unrepaired() + outcome.rows(Resolution::Transient).count() as u64;
     let unreadable = match sectors {
         0 => String::new(),
-        count if outcome.found.is_some() => {
+        count if outcome.is_volume() => {
             format!(", {} LOST so far", stripes(count / outcome.facts.block.sectors()))
         }
-        count if outcome.checked.is_some() => format!(", {} NOT COMPARED so far", show_count(count)),
+        count if outcome.is_md() => format!(", {} NOT COMPARED so far", show_count(count)),
         count => format!(", {} UNREADABLE so far", show_count(count)),
     };
     let rows = if rows == 0 { String::new() } else { format!(", rows found wrong so far: {}", show_count(rows)) };
@@ -375,7 +376,7 @@ fn cost(outcome: &TargetOutcome) -> String {
     let seconds = report.elapsed.as_secs_f64().max(1e-9);
     let rate = Bytes((report.bytes_verified_now.0 as f64 / seconds) as u64);
     // A very short run has no useful rate; and unwritten stripes are not read, so their bytes would inflate it.
-    let is_partly_written = outcome.volume.as_ref().is_some_and(|volume| volume.stripes_written < volume.stripes);
+    let is_partly_written = outcome.volume().is_some_and(|volume| volume.stripes_written < volume.stripes);
     let took = match report.elapsed < RATE_FROM || is_partly_written {
         true => format!("took {}", show_time(report.elapsed)),
         false => format!("took {} ({rate}/s)", show_time(report.elapsed)),
@@ -446,6 +447,7 @@ fn verdict(goal: Goal, requests: u64, slowdown: &Slowdown, events_lost: u64) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use scrubjay_core::finding::{FindingKind, FoundList, FoundOn};
     use scrubjay_core::scrub::coverage::Coverage;
     use scrubjay_core::scrub::idle::{IntervalAdapter, Waiting};
     use scrubjay_core::scrub::machine::{Event, Machine, Op};
@@ -453,10 +455,8 @@ mod tests {
     use scrubjay_core::scrub::verdict::VerifyOutcome;
     use scrubjay_core::scrub::{Config, Pass, Scrub};
     use scrubjay_core::units::UnixSeconds;
-    use scrubjay_core::volume::finding::CorruptionKind;
     use scrubjay_device::session::{SessionEnded, SessionInfo};
-    use scrubjay_jobs::target::TargetLogs;
-    use scrubjay_serve::volume::commands::Finding;
+    use scrubjay_jobs::subject_state::SubjectLog;
 
     #[test]
     fn the_verdict_claims_no_more_than_was_measured() {
@@ -515,44 +515,46 @@ mod tests {
             goal: None,
             resumed: false,
             resumed_from: None,
-            unreadable_before: Vec::new(),
             notes: Vec::new(),
         };
         let report = scrub.report(now);
         let ended = SessionEnded {
             report,
+            findings: FoundList::default(),
             paused: false,
             troubles: Vec::new(),
             is_saved: true,
             is_recorded: true,
             foreground_lost: 0,
         };
-        TargetOutcome::new(facts, ended, &TargetLogs::default())
+        TargetOutcome::new(facts, ended, &SubjectLog::Plain)
     }
 
     #[test]
     fn a_pass_is_called_clean_only_if_nothing_was_wrong_at_any_time() {
-        let finding = |end| Finding {
-            member: 1,
-            path: None,
-            offset: 1 << 20,
-            stripe: Some(0),
-            chunk: FindingChunk::Data(1),
-            kind: CorruptionKind::MisdirectedRead,
-            end,
+        let finding = |(index, &resolution): (usize, &Resolution)| Finding {
+            place: SectorRange::at(0, 8),
+            kind: FindingKind::MisdirectedRead,
+            resolution,
+            member: Some(FoundOn { number: Some(1), offset: Some((index as u64) << 20), ..FoundOn::default() }),
+            content: FoundContent::Stripe { stripe: 0, chunk: FoundChunk::Data(1) },
+            since: UnixSeconds(1),
+        };
+        let outcome_of = |end: VerifyOutcome, found: &[Resolution]| {
+            let mut outcome = outcome(end);
+            found.iter().enumerate().map(finding).for_each(|finding| outcome.ended.findings.add(finding));
+            outcome.ended.report.unrepaired = outcome.ended.findings.unrepaired();
+            outcome.ended.report.transient = outcome.ended.findings.transient();
+            outcome.subject = SubjectState::Volume { status: None, is_read_only: false, obstacle: None };
+            outcome
         };
         let headline_of = |end: VerifyOutcome, found: &[Resolution]| {
-            let mut outcome = outcome(end);
-            outcome.found = Some(found.iter().map(|&end| finding(end)).collect());
+            let outcome = outcome_of(end, found);
             let text = headline(&outcome);
             assert_eq!(text.starts_with("clean"), outcome.kind() == OutcomeKind::Clean, "{text}");
             text
         };
-        let kind_of = |found: &[Resolution]| {
-            let mut outcome = outcome(VerifyOutcome::Corrected(1));
-            outcome.found = Some(found.iter().map(|&end| finding(end)).collect());
-            outcome.kind()
-        };
+        let kind_of = |found: &[Resolution]| outcome_of(VerifyOutcome::Corrected(1), found).kind();
         let (repaired, transient) = (Resolution::Repaired, Resolution::Transient);
         assert_eq!(kind_of(&[repaired, transient]), OutcomeKind::Mended);
         assert_eq!(kind_of(&[repaired, Resolution::Reconstructed]), OutcomeKind::Found);

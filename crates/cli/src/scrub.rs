@@ -19,7 +19,8 @@ use scrubjay_device::target::TargetError;
 use scrubjay_device::verify;
 use scrubjay_jobs::outcome::{OutcomeKind, TargetOutcome};
 use scrubjay_jobs::settings::{RunOptions, Settings};
-use scrubjay_jobs::target::{RepairWish, ResolvedTarget, TargetLogs, TargetNameError};
+use scrubjay_jobs::subject_state::SubjectLog;
+use scrubjay_jobs::target::{RepairWish, ResolvedTarget, TargetNameError};
 use scrubjay_jobs::{config, json};
 use scrubjay_serve::remote::RemoteError;
 use scrubjay_serve::remote::client::ClientError;
@@ -112,7 +113,7 @@ ones final: compare with a backup first. What can be told to be such a place (RA
 /// A session that is ready to run, with the findings feeds of its target.
 struct Prepared {
     session: ScrubSession,
-    logs: TargetLogs,
+    log: SubjectLog,
 }
 
 /// Why a session is not ready, and the exit code.
@@ -176,10 +177,10 @@ fn prepare(args: &ScrubArgs, settings: &Settings, path: &Path) -> Result<Prepare
         (false, true) => RepairWish::Disagreements,
         (false, false) => RepairWish::AsUsual,
     };
-    let ResolvedTarget { subject, logs } = ResolvedTarget::open(path, &settings.state_folder(), wish)?;
+    let ResolvedTarget { subject, log } = ResolvedTarget::open(path, &settings.state_folder(), wish)?;
     let run = RunOptions { range: args.range.clone(), fresh: args.fresh, record: args.record.clone() };
     let options = settings.options(&*subject, &run);
-    Ok(Prepared { session: ScrubSession::prepare(subject, &options)?, logs })
+    Ok(Prepared { session: ScrubSession::prepare(subject, &options)?, log })
 }
 
 /// Explains what md will do, and asks for confirmation.
@@ -199,7 +200,7 @@ fn ask_for_repair(targets: &[PathBuf]) -> Result<()> {
 /// Runs each target in a thread; this thread draws.
 fn run_all(prepared: Vec<Prepared>, stop: &PauseSignal, show: bool) -> Vec<Option<TargetOutcome>> {
     let (sessions, logs): (Vec<ScrubSession>, Vec<_>) =
-        prepared.into_iter().map(|Prepared { session, logs }| (session, logs)).unzip();
+        prepared.into_iter().map(|Prepared { session, log }| (session, log)).unzip();
     let facts: Vec<SessionInfo> = sessions.iter().map(|session| session.facts().clone()).collect();
     let latest: Vec<Mutex<Option<Update>>> = sessions.iter().map(|_| Mutex::new(None)).collect();
     thread::scope(|scope| {
@@ -234,7 +235,7 @@ fn run_all(prepared: Vec<Prepared>, stop: &PauseSignal, show: bool) -> Vec<Optio
         // A thread that panicked does not take the results of other targets with it.
         let ended = threads.into_iter().map(|thread| thread.join().ok());
         let targets = facts.into_iter().zip(logs).zip(ended);
-        targets.map(|((facts, logs), ended)| ended.map(|ended| TargetOutcome::new(facts, ended, &logs))).collect()
+        targets.map(|((facts, log), ended)| ended.map(|ended| TargetOutcome::new(facts, ended, &log))).collect()
     })
 }
 

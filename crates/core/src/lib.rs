@@ -9,7 +9,7 @@
 //! probe    how an array is laid out, by timing                     each other
 //! bench    how fast a disk answers, and whether that is normal
 //! ------------------------------------------------------------------------------------------------
-//! layout, indices and sets of them, sector sets, buffers, statistics, random numbers, units: shared by all four
+//! layout, findings and causes, indices and sets of them, sector sets, buffers, statistics, random numbers, units: shared by all four
 //! ```
 //!
 //! A scrub of a 1 GiB disk on which nothing else happens, as a pump drives it:
@@ -36,6 +36,8 @@
 
 pub mod bench;
 pub mod buffer;
+pub mod cause;
+pub mod finding;
 pub mod index;
 pub mod layout;
 pub mod named;

@@ -16,10 +16,9 @@ use scrubjay_device::observed::ObservedSubject;
 use scrubjay_device::session::{ScrubSession, SessionEnded};
 use scrubjay_device::store::StateStore;
 use scrubjay_device::target::TargetIdentity;
-use scrubjay_jobs::outcome::rows_unrepaired;
-use scrubjay_jobs::pool::PoolOutcome;
 use scrubjay_jobs::settings::{RunOptions, Settings};
-use scrubjay_jobs::target::{RepairWish, ResolvedTarget, TargetLogs};
+use scrubjay_jobs::subject_state::SubjectLog;
+use scrubjay_jobs::target::{RepairWish, ResolvedTarget};
 use scrubjay_watch::facts::{MediaKind, PassReport, SessionNews, SessionSubject, SubjectKey};
 use scrubjay_watch::rows::CLOCK_SLACK;
 use std::collections::BTreeMap;
@@ -103,13 +102,9 @@ pub struct SessionRemarks {
 }
 
 impl SessionReport {
-    fn new(report: &ScrubReport, logs: &TargetLogs, remarks: SessionRemarks) -> SessionReport {
-        let pool = logs.pool.as_ref().map(PoolOutcome::new);
-        let feed = logs.findings.as_ref();
-        let found = feed.map(|findings| findings.all()).unwrap_or_default();
-        let is_read_only = feed.is_some_and(|findings| findings.is_read_only());
-        let unrepaired = rows_unrepaired(report, pool.as_ref(), is_read_only, found.iter());
-        SessionReport { report: report.clone(), unrepaired: unrepaired.min(report.corrected), remarks }
+    fn new(report: &ScrubReport, log: &SubjectLog, remarks: SessionRemarks) -> SessionReport {
+        let unrepaired = log.rows_unrepaired(report).min(report.corrected);
+        SessionReport { report: report.clone(), unrepaired, remarks }
     }
 }
 
@@ -298,7 +293,7 @@ fn read(
             ResolvedTarget::open(&order.target, folder, RepairWish::AsUsual).map_err(|error| error.to_string())
         }
     };
-    let ResolvedTarget { subject, logs } = match opened {
+    let ResolvedTarget { subject, log } = match opened {
         Ok(opened) => opened,
         Err(why) => return SessionNews::Refused(why),
     };
@@ -330,10 +325,10 @@ fn read(
     let notes = session.facts().notes.clone();
     let remarks = |troubles: &[String]| SessionRemarks { is_blind, notes: [&notes[..], troubles].concat() };
     let SessionEnded { report, is_saved, troubles, .. } = session.run(control, &mut |report, troubles| {
-        let session = SessionReport::new(report, &logs, remarks(troubles));
+        let session = SessionReport::new(report, &log, remarks(troubles));
         *latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(session);
     });
-    let pass = pass_report(order, &SessionReport::new(&report, &logs, SessionRemarks::default()));
+    let pass = pass_report(order, &SessionReport::new(&report, &log, SessionRemarks::default()));
     match report.state {
         // Reads that are not saved would be unknown after a restart, so they do not count.
         _ if !is_saved => SessionNews::Refused(troubles.join("; ")),

@@ -65,6 +65,7 @@ pub fn run<M: Machine>(
         let now = clock::now();
         events.iter().for_each(|&event| pump.handle_event(now, event));
         if let Some(answer) = answer.take() {
+            verifier.findings(false).into_iter().for_each(|finding| pump.machine.found(now, finding));
             pump.handle_completion(now, answer);
         }
         pump.handle_event(now, Event::Tick);
@@ -82,6 +83,7 @@ pub fn run<M: Machine>(
         let is_idle = pump.submitted == 0;
         let is_over = pump.machine.is_done() || stopping.is_some_and(|at| is_idle || now.since(at) > STOP_TIMEOUT);
         if is_over {
+            verifier.findings(true).into_iter().for_each(|finding| pump.machine.found(now, finding));
             return;
         }
         // On hold the machine's time-out may have passed already: waiting for it would make the loop spin.

@@ -3,24 +3,17 @@
 //! The thread is started before the scrub enters the idle I/O class, which threads inherit: if the disk with the state
 //! folder is busy, a save of that class would wait behind all other requests.
 
-use crate::store::StateStore;
+use crate::store::{SaveMethod, StateStore};
+use scrubjay_core::finding::FoundList;
 use scrubjay_core::scrub::idle::SavedObservations;
 use scrubjay_core::scrub::saved::Saved;
+use scrubjay_core::units::UnixSeconds;
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread;
 
 /// Name of the thread.
 const NAME: &str = "scrubjay-saver";
-
-/// How durable a save is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SaveMethod {
-    /// Survives a loss of power.
-    Durably,
-    /// Survives the death of this process, but not a loss of power.
-    Unsynced,
-}
 
 /// One save to do.
 #[derive(Debug)]
@@ -29,6 +22,8 @@ pub struct SaveJob {
     pub saved: Saved,
     /// What the idle policy has learnt, if that is to be saved too. A failure to save it is not reported.
     pub learnt: Option<SavedObservations>,
+    /// What the pass has found, if that is to be saved too: when the pass began, and the list.
+    pub found: Option<(UnixSeconds, FoundList)>,
     /// How durable the save is.
     pub method: SaveMethod,
 }
@@ -42,10 +37,16 @@ impl SaveJob {
         if let Some(learnt) = &self.learnt {
             let _ = store.save_learnt(learnt);
         }
+        // Before the state: a finding that is kept twice counts once, one that is not kept would be lost.
+        let found = self.found.as_ref().map_or(Ok(()), |(begun, list)| store.save_found(*begun, list, self.method));
         match self.method {
-            SaveMethod::Durably => store.save(&self.saved),
-            SaveMethod::Unsynced => store.save_unsynced(&self.saved),
+            SaveMethod::Durably => store.save(&self.saved)?,
+            SaveMethod::Unsynced => store.save_unsynced(&self.saved)?,
         }
+        if self.saved.pass.is_none() {
+            store.remove_found();
+        }
+        found
     }
 }
 
@@ -155,6 +156,7 @@ mod tests {
             saver.start(SaveJob {
                 saved,
                 learnt: Some(SavedObservations::of(&Observed::default(), None, UnixSeconds(at))),
+                found: None,
                 method,
             });
             saver.wait().expect("one is under way").unwrap();
@@ -165,7 +167,7 @@ mod tests {
         let coverage = Coverage::new(Grid::new(1000, 100, 10));
         let saved =
             Saved { disk: "wwn-1".to_owned(), at: UnixSeconds(16), coverage, pass: None, ended: EndedPass::default() };
-        saver.start(SaveJob { saved, learnt: None, method: SaveMethod::Durably });
+        saver.start(SaveJob { saved, learnt: None, found: None, method: SaveMethod::Durably });
         assert!(saver.wait().expect("one is under way").is_err());
     }
 

@@ -6,12 +6,13 @@ use crate::detector::{self, Detector};
 use crate::output::{Existing, OutputError, OutputFile};
 use crate::pump::Steering;
 use crate::pump::{self, Watcher};
-use crate::saver::{SaveJob, SaveMethod, Saver};
+use crate::saver::{SaveJob, Saver};
 use crate::standstill::Standstill;
-use crate::store::{StateStore, StoreError};
+use crate::store::{SaveMethod, StateStore, StoreError};
 use crate::subject::Subject;
 use crate::verify::{self, VerifierError};
 use crate::{clock, ioprio};
+use scrubjay_core::finding::FoundList;
 use scrubjay_core::scrub::coverage::Coverage;
 use scrubjay_core::scrub::idle::{Goal, Pacing, PolicyConfig, SavedObservations};
 use scrubjay_core::scrub::machine::{Event, Op};
@@ -128,8 +129,6 @@ pub struct SessionInfo {
     pub resumed: bool,
     /// When that pass was begun, if it was some days ago.
     pub resumed_from: Option<UnixSeconds>,
-    /// What earlier runs of the pass found unreadable.
-    pub unreadable_before: Vec<SectorRange>,
     /// Anything else a user should know.
     pub notes: Vec<String>,
 }
@@ -152,6 +151,8 @@ pub struct ScrubSession {
 pub struct SessionEnded {
     /// The last report.
     pub report: ScrubReport,
+    /// What the pass has found, in all its runs, beyond what is unreadable.
+    pub findings: FoundList,
     /// Whether it was stopped before the pass was complete.
     pub paused: bool,
     /// Problems other than those of the disk, such as a state that could not be saved.
@@ -218,11 +219,6 @@ impl ScrubSession {
             goal: options.policy.goal(),
             resumed: pass.done.count() > 0,
             resumed_from: is_old.then_some(pass.begun),
-            unreadable_before: pass
-                .unreadable
-                .iter()
-                .map(|(&start, &(count, _))| SectorRange::at(start, count))
-                .collect(),
             notes,
         };
         let scrub_setup = (config, options.order, options.policy, coverage, pass);
@@ -262,6 +258,7 @@ impl ScrubSession {
             saved_at: config.started,
             unsynced_at: Nanos::ZERO,
             saved_count: 0,
+            found_saved: scrub.pass().findings.clone(),
             corrected_before: scrub.pass().corrected,
             published_at: Nanos::ZERO,
             standstill: Standstill::new(config.started),
@@ -297,6 +294,7 @@ impl ScrubSession {
         SessionEnded {
             paused: report.state == ScrubState::Running,
             report,
+            findings: scrub.pass().findings.clone(),
             troubles: recorder.troubles,
             is_saved: recorder.is_saved,
             is_recorded: recorder.is_recorded,
@@ -380,6 +378,10 @@ fn load(
     let is_to_repair = saved.pass.as_ref().is_some_and(|pass| pass.left_wrong() > 0) && subject.may_repair();
     match saved.pass {
         Some(mut pass) if !fresh && !is_to_repair => {
+            pass.findings = store.load_found(pass.begun).unwrap_or_else(|error| {
+                notes.push(format!("the list of what earlier runs of this pass found cannot be read ({error}): they are counted, and not named"));
+                FoundList::default()
+            });
             let again = if subject.may_repair_mismatches() { pass.revisit_mismatches() } else { 0 };
             if again > 0 {
                 let bytes = Bytes(again * SECTOR_BYTES);
@@ -438,6 +440,8 @@ struct RunRecorder<'a> {
     saved_at: Nanos,
     unsynced_at: Nanos,
     saved_count: u64,
+    /// The findings that are saved.
+    found_saved: FoundList,
     /// What earlier runs of the pass had found wrong (count).
     corrected_before: u64,
     published_at: Nanos,
@@ -483,7 +487,12 @@ impl RunRecorder<'_> {
         self.saved_count = scrub.pass().done.count();
         let learnt = (method == SaveMethod::Durably).then(|| scrub.learnt(clock::now()).with_clock(&clock::name()));
         let learnt = learnt.filter(SavedObservations::is_any);
-        let job = SaveJob { saved, learnt, method };
+        let findings = &scrub.pass().findings;
+        let found = (!is_complete && *findings != self.found_saved).then(|| (scrub.pass().begun, findings.clone()));
+        if let Some((_, list)) = &found {
+            self.found_saved = list.clone();
+        }
+        let job = SaveJob { saved, learnt, found, method };
         match &mut self.saver {
             Some(saver) => saver.start(job),
             None => self.note_saved(job.save(self.store)),
@@ -505,6 +514,9 @@ impl RunRecorder<'_> {
 
     fn note_saved(&mut self, result: io::Result<()>) {
         self.is_saved = result.is_ok();
+        if !self.is_saved {
+            self.found_saved = FoundList::default(); // perhaps not saved either
+        }
         if let Err(error) = result {
             self.trouble(&format!("STATE NOT SAVED in {}", self.store.path().display()), &error);
         }

@@ -3,9 +3,10 @@
 use crate::output::{self, Existing, OutputFile};
 use crate::owner::{self, Meddler};
 use rustix::fs::OFlags;
+use scrubjay_core::finding::FoundList;
 use scrubjay_core::scrub::idle::{LEARNT_BYTES_MAX, SavedObservations};
 use scrubjay_core::scrub::saved::{Saved, SavedError};
-use scrubjay_core::units::SectorRange;
+use scrubjay_core::units::{SectorRange, UnixSeconds};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -15,6 +16,15 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug)]
 pub struct StateStore {
     path: PathBuf,
+}
+
+/// How durable a save is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SaveMethod {
+    /// Survives a loss of power.
+    Durably,
+    /// Survives the death of this process, but not a loss of power.
+    Unsynced,
 }
 
 /// Why a state cannot be loaded or saved.
@@ -100,7 +110,9 @@ impl StateStore {
             owner::meddler(folder).map_err(fail)?.map_or(Ok(()), |meddler| Err(meddled(meddler)))?;
         }
         let store = StateStore::at(folder, disk, part);
-        for path in [store.path.clone(), store.sibling_path("hasty"), store.sibling_path("learnt")] {
+        for path in
+            [store.path.clone(), store.sibling_path("hasty"), store.sibling_path("learnt"), store.sibling_path("found")]
+        {
             output::sweep(&path);
         }
         OutputFile::create(&store.sibling_path("probe"), Existing::Replaced).map_err(|error| fail(error.into()))?;
@@ -171,6 +183,37 @@ impl StateStore {
         Ok(self.write_file(&self.sibling_path("hasty"), saved)?.commit_unsynced()?)
     }
 
+    /// What earlier runs of the pass that began then have found: empty if they found nothing.
+    ///
+    /// # Errors
+    /// The list is there, and cannot be read.
+    pub fn load_found(&self, begun: UnixSeconds) -> io::Result<FoundList> {
+        let text = match read_bounded(&self.sibling_path("found"), FOUND_BYTES_MAX) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(FoundList::default()),
+            Err(error) => return Err(error),
+        };
+        let (of, list) = FoundList::of_text(&text).map_err(io::Error::other)?;
+        Ok(if of == begun { list } else { FoundList::default() })
+    }
+
+    /// Replaces the list of what a pass that began then has found.
+    ///
+    /// # Errors
+    /// The kernel's error; the old list is then still there.
+    pub fn save_found(&self, begun: UnixSeconds, list: &FoundList, method: SaveMethod) -> io::Result<()> {
+        let output = self.write_file(&self.sibling_path("found"), &list.to_text(begun))?;
+        match method {
+            SaveMethod::Durably => Ok(output.commit()?),
+            SaveMethod::Unsynced => Ok(output.commit_unsynced()?),
+        }
+    }
+
+    /// Removes the list, when its pass is complete.
+    pub fn remove_found(&self) {
+        let _ = fs::remove_file(self.sibling_path("found"));
+    }
+
     /// What an earlier run has learnt, if it was saved and is whole. A run can do without it.
     pub fn load_learnt(&self) -> Option<SavedObservations> {
         let text = read_bounded(&self.sibling_path("learnt"), LEARNT_BYTES_MAX).ok()?;
@@ -213,6 +256,9 @@ impl StateStore {
     }
 }
 
+/// The longest list of findings, in bytes: [`scrubjay_core::finding::FOUND_MAX`] of them, with the names of many files.
+const FOUND_BYTES_MAX: usize = 64 << 20;
+
 /// The longest state, in bytes: a million regions, each with a line of its own.
 const STATE_BYTES_MAX: usize = 128 << 20;
 
@@ -245,10 +291,10 @@ pub(crate) fn file_name(id: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use scrubjay_core::finding::{FindingKind, Resolution};
     use scrubjay_core::scrub::EndedPass;
     use scrubjay_core::scrub::coverage::Coverage;
     use scrubjay_core::scrub::tour::Grid;
-    use scrubjay_core::units::UnixSeconds;
 
     fn saved(disk: &str) -> Saved {
         let coverage = Coverage::new(Grid::new(1000, 100, 10));
@@ -265,6 +311,22 @@ mod tests {
         assert!(matches!(store.load("wwn-1", 2000), Err(StoreError::Foreign { .. })));
         assert!(matches!(store.load("wwn-2", 1000), Err(StoreError::Foreign { .. })));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside it");
+    }
+
+    #[test]
+    fn what_a_pass_found_is_kept_for_that_pass_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = StateStore::open(folder.path(), "wwn-1", None).unwrap();
+        assert!(store.load_found(UnixSeconds(7)).unwrap().is_empty());
+        let mut list = FoundList::default();
+        list.count_untold(FindingKind::Corrupt, Resolution::Repaired, 3);
+        store.save_found(UnixSeconds(7), &list, SaveMethod::Unsynced).unwrap();
+        assert_eq!(store.load_found(UnixSeconds(7)).unwrap(), list);
+        assert!(store.load_found(UnixSeconds(8)).unwrap().is_empty(), "it is of another pass");
+        fs::write(store.sibling_path("found"), "rubbish").unwrap();
+        assert!(store.load_found(UnixSeconds(7)).is_err());
+        store.remove_found();
+        assert!(store.load_found(UnixSeconds(7)).unwrap().is_empty());
     }
 
     #[test]

@@ -2,12 +2,12 @@
 
 use crate::outcome::TargetOutcome;
 use crate::pool::PoolDocument;
+use scrubjay_core::finding::{Finding, Resolution};
 use scrubjay_core::scrub::ScrubState;
 use scrubjay_core::stats::DurationHistogram;
 use scrubjay_core::units::{Nanos, SectorRange};
-use scrubjay_device::md::{MdMismatch, MdRepair};
-use scrubjay_serve::volume::commands::Finding;
 use scrubjay_serve::volume::conditions::VolumeCondition;
+use scrubjay_serve::volume::finding_words::FindingWords;
 use serde::Serialize;
 
 /// The JSON object of one run.
@@ -56,24 +56,24 @@ struct TargetDocument {
     repairs_in_vain: u64,
     /// For a volume: rows that were wrong and were repaired, in this pass. For a btrfs: blocks.
     rows_repaired: u64,
-    /// For a volume: the rows repaired in this run, as far as the server reported them.
-    repaired: Vec<Finding>,
-    /// For a volume: rows that were wrong or unreadable once in this run, and right when they were read again.
-    transient: Vec<Finding>,
+    /// For a volume: the rows repaired in this pass, as far as the server reported them.
+    repaired: Vec<FindingWords>,
+    /// For a volume: rows that were wrong or unreadable once in this pass, and right when they were read again.
+    transient: Vec<FindingWords>,
     /// For a volume: rows still wrong on their members, each counted once: a disk did not take the repair, or the volume is
     /// read-only. Readers get the right contents, from the other members. For a btrfs: blocks.
     rows_unrepaired: u64,
-    /// For a volume: the findings behind `rows_unrepaired`, in this run.
-    unrepaired: Vec<Finding>,
-    /// For a volume: rows that could not be repaired, in this run. The stripes they lie in are in `unreadable`.
-    lost: Vec<Finding>,
+    /// For a volume: the findings behind `rows_unrepaired`, in this pass.
+    unrepaired: Vec<FindingWords>,
+    /// For a volume: rows that could not be repaired, in this pass. The stripes they lie in are in `unreadable`.
+    lost: Vec<FindingWords>,
     /// For an array that md checked: where its members do not agree, in this pass.
     mismatches: Vec<MismatchDocument>,
-    /// For an array that md checked: where md was ordered to make its members agree, in this run.
+    /// For an array that md checked: where md was ordered to make its members agree, in this pass.
     made_to_agree: Vec<MismatchDocument>,
     /// Sectors that md rewrote in this pass because a member could not read them.
     sectors_repaired: u64,
-    /// The same sectors by member, in this run only.
+    /// The same sectors by member.
     repaired_errors: Vec<RepairedDocument>,
     /// For a volume: its state at the end, as its server reports it.
     volume_state: Option<VolumeCondition>,
@@ -101,7 +101,7 @@ struct MismatchDocument {
     member: Option<String>,
     /// What is known of it, in words; null for what an earlier run of this pass found.
     words: Option<String>,
-    /// What md was made to do about it in this run: `not run`, `agree`, `still differ`, `unchecked`; null as above.
+    /// What md was made to do about it in this pass: `not run`, `agree`, `still differ`, `unchecked`; null as above.
     repair: Option<&'static str>,
 }
 
@@ -169,17 +169,17 @@ impl ScrubDocument {
     }
 }
 
-fn mismatch((range, found): (SectorRange, Option<&MdMismatch>)) -> MismatchDocument {
+fn mismatch(outcome: &TargetOutcome, range: SectorRange, found: Option<&Finding>) -> MismatchDocument {
     MismatchDocument {
         start: range.start.0,
         count: range.count(),
-        member: found.and_then(|found| found.member.clone()),
-        words: found.map(|found| found.words.clone()),
-        repair: found.map(|found| match found.repair {
-            MdRepair::NotRun => "not run",
-            MdRepair::Agree => "agree",
-            MdRepair::StillDiffer => "still differ",
-            MdRepair::Unchecked => "unchecked",
+        member: found.and_then(|found| found.member_name().map(str::to_owned)),
+        words: found.map(|found| outcome.disagreement(found)),
+        repair: found.map(|found| match found.resolution {
+            Resolution::MadeToAgree => "agree",
+            Resolution::StillDiffers | Resolution::DiffersAgain => "still differ",
+            Resolution::Unchecked => "unchecked",
+            _ => "not run",
         }),
     }
 }
@@ -237,26 +237,29 @@ impl TargetDocument {
             sectors_made_to_agree: outcome.overwritten().sectors,
             repairs_in_vain: outcome.overwritten().in_vain,
             rows_repaired: outcome.rows_repaired(),
-            repaired: outcome.repaired().cloned().collect(),
-            transient: outcome.transient().cloned().collect(),
+            repaired: outcome.rows(Resolution::Repaired).map(FindingWords::from).collect(),
+            transient: outcome.rows(Resolution::Transient).map(FindingWords::from).collect(),
             rows_unrepaired: outcome.rows_unrepaired(),
-            unrepaired: outcome.unrepaired().cloned().collect(),
-            lost: outcome.lost().cloned().collect(),
-            mismatches: outcome.mismatches().into_iter().map(mismatch).collect(),
-            made_to_agree: outcome.agreed().map(|found| mismatch((found.range, Some(found)))).collect(),
+            unrepaired: outcome.rows(Resolution::Reconstructed).map(FindingWords::from).collect(),
+            lost: outcome.rows(Resolution::Lost).map(FindingWords::from).collect(),
+            mismatches: outcome
+                .mismatches()
+                .into_iter()
+                .map(|(range, found)| mismatch(outcome, range, found))
+                .collect(),
+            made_to_agree: outcome.agreed().map(|found| mismatch(outcome, found.place, Some(found))).collect(),
             sectors_repaired: outcome.sectors_repaired(),
             repaired_errors: outcome
-                .checked
-                .iter()
-                .flat_map(|checked| &checked.repaired)
-                .map(|(member, &sectors)| RepairedDocument {
-                    member: member.clone(),
+                .rewritten()
+                .into_iter()
+                .map(|(member, sectors)| RepairedDocument {
+                    member: member.to_owned(),
                     sectors,
                     places: outcome.errors_of(member).map(|range| [range.start.0, range.count()]).collect(),
                 })
                 .collect(),
-            volume_state: outcome.volume.as_ref().map(|volume| volume.state),
-            btrfs: outcome.pool.as_ref().map(PoolDocument::new),
+            volume_state: outcome.volume().map(|volume| volume.state),
+            btrfs: outcome.pool().as_ref().map(PoolDocument::new),
             error: outcome.error(),
             notes: outcome.notes(),
         }

@@ -1,28 +1,22 @@
 //! The outcome of a btrfs scrub: its additional parts of JSON and text.
 
+use scrubjay_core::finding::{Finding, FoundContent, FoundList, Resolution};
 use scrubjay_core::quantity::show_time;
 use scrubjay_core::scrub::ScrubState;
-use scrubjay_core::scrub::verdict::Cause;
-use scrubjay_core::units::{Nanos, SectorRange};
-use scrubjay_device::btrfs::{BadEnd, BadPlace, DeviceRange, PoolFacts, PoolFindings, PoolFound, ScrubCounts};
+use scrubjay_core::scrub::verdict::{Cause, Unreadable};
+use scrubjay_core::units::Nanos;
+use scrubjay_device::btrfs::{DeviceRange, PoolCounts, PoolFacts, ScrubCounts};
 use serde::Serialize;
 
-/// A btrfs that is being scrubbed: its facts at the start, and what is found meanwhile.
-#[derive(Clone, Debug)]
-pub struct WatchedPool {
-    /// Its facts at the start.
-    pub facts: PoolFacts,
-    /// What is found while it is scrubbed.
-    pub findings: PoolFindings,
-}
-
 /// The outcome of a btrfs scrub.
-#[derive(Clone, Debug)]
-pub struct PoolOutcome {
+#[derive(Clone, Copy, Debug)]
+pub struct PoolOutcome<'a> {
     /// Its facts at the start.
-    pub facts: PoolFacts,
-    /// What was found in this run.
-    pub found: PoolFound,
+    pub facts: &'a PoolFacts,
+    /// Its counts.
+    pub counts: &'a PoolCounts,
+    /// What its pass found.
+    pub found: &'a FoundList,
 }
 
 /// Linux: operation now in progress.
@@ -42,25 +36,7 @@ const EAGAIN: i32 = 11;
 /// Linux: out of memory.
 const ENOMEM: i32 = 12;
 
-impl PoolOutcome {
-    /// The outcome of a run that is over.
-    pub fn new(watched: &WatchedPool) -> PoolOutcome {
-        PoolOutcome { facts: watched.facts.clone(), found: watched.findings.all() }
-    }
-
-    /// Is nothing wrong with it now, whatever was found?
-    pub fn is_mended(&self) -> bool {
-        let found = &self.found;
-        let is_mended = |place: &BadPlace| matches!(place.end, BadEnd::Repaired | BadEnd::Transient);
-        let left = [found.lost_bytes, found.unrepaired, found.unused_unreadable];
-        self.facts.missing.is_empty() && left == [0; 3] && found.places.iter().all(is_mended)
-    }
-
-    /// Is nothing wrong with it, and was nothing in this run?
-    pub fn is_clean(&self) -> bool {
-        self.facts.missing.is_empty() && self.found.is_clean()
-    }
-
+impl PoolOutcome<'_> {
     /// Why the scrub could not be done, where btrfs gives a better reason than a disk would.
     pub fn error(&self, state: ScrubState) -> Option<String> {
         let why = match state {
@@ -92,42 +68,40 @@ impl PoolOutcome {
     /// What else the user should know.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        if self.found.has_waited {
+        if self.counts.has_waited {
             notes.push("another scrub of it was running, and was waited for".to_owned());
         }
-        if self.found.chunks_new > 0 {
+        if self.counts.chunks_new > 0 {
             notes.push(format!(
                 "{} chunks were allocated since this pass began, for new data or by a balance: some were perhaps not read, the next \
                  pass reads them",
-                self.found.chunks_new
+                self.counts.chunks_new
             ));
         }
-        if self.found.unwatched > Nanos::ZERO {
+        if self.counts.unwatched > Nanos::ZERO {
             notes.push(format!(
                 "for {} of it, while btrfs's own scrub did chunks with parities, requests of others could not be told from its \
                  own: what they lost then is not known",
-                show_time(self.found.unwatched)
+                show_time(self.counts.unwatched)
             ));
         }
-        if self.found.unused_unreadable > 0 {
+        if self.counts.unused_unreadable > 0 {
             notes.push(format!(
                 "{} blocks cannot be read where btrfs stores nothing: nothing is lost, but the disk is not sound",
-                self.found.unused_unreadable
+                self.counts.unused_unreadable
             ));
         }
         notes
     }
 
-    /// Where earlier runs of the pass found blocks without a right copy.
-    pub fn lost_before(&self, unreadable_before: &[SectorRange]) -> Vec<DeviceRange> {
-        let mut parts: Vec<_> = unreadable_before.iter().flat_map(|range| self.facts.space.parts(*range)).collect();
-        let is_told = |part: &DeviceRange| {
-            let lost =
-                self.found.places.iter().filter(|place| place.end == BadEnd::Lost && place.device == part.device);
-            lost.into_iter()
-                .any(|place| place.physical < part.bytes.end && part.bytes.start < place.physical + place.bytes)
-        };
-        parts.retain(|part| !is_told(part));
+    /// Where blocks have no right copy, and no finding that is kept tells of them.
+    pub fn lost_untold(&self, unreadable: &[Unreadable]) -> Vec<DeviceRange> {
+        let mut parts: Vec<_> = unreadable.iter().flat_map(|found| self.facts.space.parts(found.range)).collect();
+        let lost: Vec<_> = self.found.all().iter().filter(|found| found.resolution == Resolution::Lost).collect();
+        parts.retain(|part| {
+            let place = self.facts.space.range_of(part.device, &part.bytes);
+            lost.iter().all(|found| found.place.intersection(place).is_empty())
+        });
         parts
     }
 
@@ -151,11 +125,11 @@ pub struct PoolDocument {
     counts: CountsDocument,
     /// Device extents that btrfs was asked to scrub.
     extents_given: u64,
-    /// Where something was wrong, in this run.
+    /// Where something was wrong, in this pass.
     places: Vec<PlaceDocument>,
     /// Places that did not fit into the list.
     places_untold: u64,
-    /// Bytes without a correct copy.
+    /// Bytes without a correct copy, in this pass.
     lost_bytes: u64,
     unused_unreadable_blocks: u64,
     /// Chunks that were allocated since the pass began, and may not have been checked.
@@ -187,20 +161,20 @@ struct PlaceDocument {
 
 impl PoolDocument {
     /// Makes the document of an outcome.
-    pub fn new(outcome: &PoolOutcome) -> PoolDocument {
-        let PoolOutcome { facts, found } = outcome;
+    pub fn new(outcome: &PoolOutcome<'_>) -> PoolDocument {
+        let PoolOutcome { facts, counts, found } = outcome;
         PoolDocument {
             devices: facts.devices,
             devices_missing: facts.missing.clone(),
             allocated_bytes: facts.allocated.0,
             read_only: facts.is_read_only,
-            counts: CountsDocument::new(&found.counts),
-            extents_given: found.extents_given,
-            places: found.places.iter().map(PlaceDocument::new).collect(),
-            places_untold: found.places_untold,
-            lost_bytes: found.lost_bytes,
-            unused_unreadable_blocks: found.unused_unreadable,
-            chunks_new: found.chunks_new,
+            counts: CountsDocument::new(&counts.counts),
+            extents_given: counts.extents_given,
+            places: found.all().iter().map(PlaceDocument::new).collect(),
+            places_untold: found.untold(),
+            lost_bytes: counts.lost_bytes,
+            unused_unreadable_blocks: counts.unused_unreadable,
+            chunks_new: counts.chunks_new,
         }
     }
 }
@@ -222,16 +196,31 @@ impl CountsDocument {
 }
 
 impl PlaceDocument {
-    fn new(place: &BadPlace) -> PlaceDocument {
-        let BadPlace { device, physical, logical, bytes, what, end, files, files_untold } = place.clone();
-        PlaceDocument { device, physical, logical, bytes, what: what.name(), end: end.name(), files, files_untold }
+    fn new(found: &Finding) -> PlaceDocument {
+        let (logical, files, files_untold) = match &found.content {
+            FoundContent::Extent { logical, files, files_untold } => (*logical, files.clone(), *files_untold),
+            _ => (None, Vec::new(), 0),
+        };
+        PlaceDocument {
+            device: found.member.as_ref().and_then(|on| on.number).unwrap_or(0),
+            physical: found.member_offset(),
+            logical,
+            bytes: found.member.as_ref().map_or(0, |on| on.bytes.0),
+            what: found.kind.name(),
+            end: match found.resolution {
+                Resolution::Reconstructed => "unrepaired",
+                resolution => resolution.name(),
+            },
+            files,
+            files_untold,
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scrubjay_core::units::Bytes;
+    use scrubjay_core::units::{Bytes, SectorRange};
     use scrubjay_device::btrfs::AddressSpace;
 
     #[test]
@@ -244,15 +233,15 @@ mod tests {
             is_read_only: false,
             paths: vec![(1, "/dev/sda".to_owned())],
         };
-        let outcome = PoolOutcome { facts, found: PoolFound::default() };
+        let (counts, found) = (PoolCounts::default(), FoundList::default());
+        let outcome = PoolOutcome { facts: &facts, counts: &counts, found: &found };
         let error_of = |errno| outcome.error(ScrubState::Failed(Cause::Errno(errno))).unwrap_or_default();
         assert!(error_of(EINPROGRESS).starts_with("another scrub of it"));
         assert!(error_of(ECANCELED).contains("cancelled") && error_of(EROFS).contains("read-only"));
         assert_eq!((error_of(1), outcome.error(ScrubState::Complete)), (String::new(), None));
-        assert!(!outcome.is_clean(), "a device is missing");
-        let lost: Vec<_> =
-            outcome.lost_before(&[SectorRange::at(16, 8)]).into_iter().map(|part| (part.device, part.bytes)).collect();
-        assert_eq!(lost, [(1, 8192..12_288)]);
+        let lost = [Unreadable { range: SectorRange::at(16, 8), cause: Cause::Lost }];
+        let parts: Vec<_> = outcome.lost_untold(&lost).into_iter().map(|part| (part.device, part.bytes)).collect();
+        assert_eq!(parts, [(1, 8192..12_288)]);
         assert_eq!((outcome.device(1), outcome.device(2)), ("device 1 (/dev/sda)".into(), "device 2".into()));
     }
 }

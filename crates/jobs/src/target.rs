@@ -1,13 +1,13 @@
 //! Resolves the name of a scrub's target: a path (disk, md array, file, btrfs mount point), or a volume's name or socket.
 
-use crate::pool::WatchedPool;
 use crate::sockets;
+use crate::subject_state::SubjectLog;
 use crate::zfs_pool;
 use scrubjay_device::btrfs::{BtrfsPool, PoolError};
-use scrubjay_device::md::{MdArray, MdError, MdLog};
+use scrubjay_device::md::{MdArray, MdError};
 use scrubjay_device::subject::Subject;
 use scrubjay_device::target::{Target, TargetError};
-use scrubjay_serve::remote::{FindingsFeed, Remote, RemoteError};
+use scrubjay_serve::remote::{Remote, RemoteError};
 use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::fs::FileTypeExt;
@@ -17,19 +17,8 @@ use std::path::{Path, PathBuf};
 pub struct ResolvedTarget {
     /// What is scrubbed.
     pub subject: Box<dyn Subject>,
-    /// Further findings, where the target reports more than a disk can.
-    pub logs: TargetLogs,
-}
-
-/// Findings that some targets report while they are scrubbed: a disk has none of these.
-#[derive(Default)]
-pub struct TargetLogs {
-    /// For a volume: its findings from now on.
-    pub findings: Option<FindingsFeed>,
-    /// For a btrfs: its facts, and what is found.
-    pub pool: Option<WatchedPool>,
-    /// For an array that md checks: what is found from now on.
-    pub checked: Option<MdLog>,
+    /// What it tells beside its verdicts.
+    pub log: SubjectLog,
 }
 
 /// Which errors are to be repaired.
@@ -112,8 +101,9 @@ impl ResolvedTarget {
     /// [`TargetNameError`].
     pub fn open(path: &Path, state: &Path, wish: RepairWish) -> Result<ResolvedTarget, TargetNameError> {
         let resolved = ResolvedTarget::resolve(path, state, wish)?;
-        match resolved.logs.checked {
-            None if wish == RepairWish::Disagreements => Err(TargetNameError::NothingToRepair(path.to_owned())),
+        match (&resolved.log, wish) {
+            (SubjectLog::Md(..), _) => Ok(resolved),
+            (_, RepairWish::Disagreements) => Err(TargetNameError::NothingToRepair(path.to_owned())),
             _ => Ok(resolved),
         }
     }
@@ -154,15 +144,15 @@ impl ResolvedTarget {
     /// # Errors
     /// [`TargetNameError`].
     pub fn disk(path: &Path) -> Result<ResolvedTarget, TargetNameError> {
-        Ok(ResolvedTarget { subject: Box::new(Target::open(path)?), logs: TargetLogs::default() })
+        Ok(ResolvedTarget { subject: Box::new(Target::open(path)?), log: SubjectLog::Plain })
     }
 
     fn device(path: &Path, state: &Path, wish: RepairWish) -> Result<ResolvedTarget, TargetNameError> {
         match MdArray::open(path, state)? {
             Some(array) => {
                 let array = if wish == RepairWish::Disagreements { array.repairing() } else { array };
-                let logs = TargetLogs { checked: Some(array.log()), ..TargetLogs::default() };
-                Ok(ResolvedTarget { subject: Box::new(array), logs })
+                let log = SubjectLog::Md(array.level(), array.log());
+                Ok(ResolvedTarget { subject: Box::new(array), log })
             }
             None => ResolvedTarget::disk(path),
         }
@@ -170,8 +160,8 @@ impl ResolvedTarget {
 
     fn pool(path: &Path, is_read_only: bool) -> Result<ResolvedTarget, TargetNameError> {
         let btrfs = BtrfsPool::open(path, is_read_only)?;
-        let pool = Some(WatchedPool { facts: btrfs.facts(), findings: btrfs.findings() });
-        Ok(ResolvedTarget { subject: Box::new(btrfs), logs: TargetLogs { pool, ..TargetLogs::default() } })
+        let log = SubjectLog::Btrfs(Box::new(btrfs.facts()), btrfs.log());
+        Ok(ResolvedTarget { subject: Box::new(btrfs), log })
     }
 
     fn volume(path: &Path, socket: &Path, is_read_only: bool) -> Result<ResolvedTarget, TargetNameError> {
@@ -180,7 +170,7 @@ impl ResolvedTarget {
         }
         let failed = |source| TargetNameError::Remote { path: path.to_owned(), source };
         let remote = Remote::open(path, socket).map_err(failed)?;
-        let logs = TargetLogs { findings: Some(remote.findings()), ..TargetLogs::default() };
-        Ok(ResolvedTarget { subject: Box::new(remote), logs })
+        let log = SubjectLog::Volume(remote.findings());
+        Ok(ResolvedTarget { subject: Box::new(remote), log })
     }
 }

@@ -1,10 +1,10 @@
 //! Random faults of writes and reads, as far as the fault budget allows.
 
 use crate::fault_budget::{DamageKind, FaultBudget, Row};
+use scrubjay_core::finding::{FindingKind, Judgement};
 use scrubjay_core::index::RowIndex;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::MemberOffset;
-use scrubjay_core::volume::finding::CorruptionKind;
 use scrubjay_core::volume::format::geometry::Geometry;
 use scrubjay_sim::member_disk::{MemberDisk, WriteFate};
 
@@ -63,23 +63,31 @@ impl InjectedFault {
     }
 
     /// May the volume report this fault as a finding of this kind? (Another fault, or half a write, may lie over it.)
-    pub fn explains(self, kind: CorruptionKind) -> bool {
+    pub fn explains(self, kind: FindingKind) -> bool {
         match kind {
-            CorruptionKind::Unreadable => self == InjectedFault::Unreadable,
-            CorruptionKind::LostWrite => {
+            FindingKind::Unreadable(None) => self == InjectedFault::Unreadable,
+            FindingKind::LostWrite => {
                 matches!(self, InjectedFault::Lost | InjectedFault::Missed | InjectedFault::Torn)
             }
-            CorruptionKind::TornWrite => !matches!(self, InjectedFault::Unreadable | InjectedFault::Misread),
-            CorruptionKind::MisdirectedWrite { .. } => {
+            FindingKind::TornWrite => !matches!(self, InjectedFault::Unreadable | InjectedFault::Misread),
+            FindingKind::MisdirectedWrite { .. } => {
                 // Bits of the place that the appendix names may be wrong.
                 matches!(self, InjectedFault::Struck(..) | InjectedFault::Grazed | InjectedFault::Rotten)
             }
-            CorruptionKind::MisdirectedRead => self == InjectedFault::Misread,
+            FindingKind::MisdirectedRead => self == InjectedFault::Misread,
             // A write lost where the volume had written nothing before shows what lay there.
-            CorruptionKind::Corrupt => !matches!(self, InjectedFault::Unreadable | InjectedFault::Misread),
-            CorruptionKind::Mismatch => true,
+            FindingKind::Corrupt => !matches!(self, InjectedFault::Unreadable | InjectedFault::Misread),
+            FindingKind::Mismatch(Judgement::Undecided) => true,
             // These kinds are reported of lost chunks only.
-            CorruptionKind::HalfWritten | CorruptionKind::MarkedLost => false,
+            FindingKind::HalfWritten | FindingKind::MarkedLost => false,
+            // A volume has no such findings.
+            FindingKind::Unreadable(Some(_))
+            | FindingKind::Mismatch(_)
+            | FindingKind::Skipped
+            | FindingKind::Checksum
+            | FindingKind::Identity
+            | FindingKind::Superblock
+            | FindingKind::Chunk => false,
         }
     }
 }

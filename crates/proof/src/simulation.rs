@@ -13,10 +13,11 @@ use crate::faults::{FaultInjector, InjectedFault};
 use crate::member_metadata;
 use crate::subject::StormSubject;
 use crate::trace::StormLog;
+use scrubjay_core::finding::{FindingKind, Resolution};
 use scrubjay_core::index::{MemberIndex, RowIndex, StripeIndex, StripePosition};
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
-use scrubjay_core::volume::finding::{CorruptionKind, FindingPlace, Resolution, VolumeFinding};
+use scrubjay_core::volume::finding::{FindingPlace, VolumeFinding};
 use scrubjay_core::volume::format::losses::LossRegister;
 use scrubjay_core::volume::format::superblock::{MemberState, Superblock};
 use scrubjay_core::volume::integrity::scheme::Scheme;
@@ -562,7 +563,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         // Rows that do not prove themselves look stale, whatever happened to them.
         let checks = self.setting.geometry.scheme.checks_itself();
         // Wrong in one read and right in the next; a disk that says "unreadable" is no such case.
-        let is_wrong_once = record.resolution == Resolution::Transient && record.kind != CorruptionKind::Unreadable;
+        let is_wrong_once = record.resolution == Resolution::Transient && record.kind != FindingKind::Unreadable(None);
         // An appendix written alone and lost from the cache between two reads makes the second read look better than the first.
         let appears = |planted: &InjectedFault| {
             is_wrong_once && self.setting.geometry.scheme.has_buddies() && planted.leaves_old_appendix()
@@ -570,7 +571,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         // A read that went astray may show anything.
         let is_misread = is_wrong_once && planted.contains(&InjectedFault::Misread);
         // With junk in the row, one of the two reads may have been misdirected, and shown another place's row.
-        let is_astray = matches!(record.kind, CorruptionKind::MisdirectedWrite { .. })
+        let is_astray = matches!(record.kind, FindingKind::MisdirectedWrite { .. })
             && planted.contains(&InjectedFault::Misread)
             && planted.iter().any(|&planted| planted != InjectedFault::Misread);
         let explains = |planted: &InjectedFault| !checks || planted.explains(record.kind) || appears(planted);

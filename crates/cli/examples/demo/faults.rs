@@ -6,11 +6,10 @@
 use crate::client::Nbd;
 use crate::served::MisdirectedRead;
 use anyhow::{Context, Result};
+use scrubjay_core::finding::{Finding, FindingKind};
 use scrubjay_core::index::RowIndex;
 use scrubjay_core::rng::Rng;
-use scrubjay_core::volume::finding::CorruptionKind;
 use scrubjay_core::volume::format::geometry::Geometry;
-use scrubjay_serve::volume::commands::Finding;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
@@ -36,16 +35,16 @@ impl Fault {
     /// Was this one found, as it should be?
     pub fn matches(&self, finding: &Finding) -> bool {
         let target = match finding.kind {
-            CorruptionKind::MisdirectedWrite { member, offset } => Some((member.get(), offset.get())),
+            FindingKind::MisdirectedWrite { member, offset } => Some((member.get(), offset.get())),
             _ => None,
         };
-        let found = (finding.kind.name(), finding.end.name(), target);
+        let found = (finding.kind.name(), finding.resolution.name(), target);
         self.is_at(finding) && (self.kind, self.end, self.target) == found
     }
 
     /// Was something found where this one is?
     pub fn is_at(&self, finding: &Finding) -> bool {
-        (self.member, self.offset) == (finding.member, finding.offset)
+        (self.member, self.offset) == (finding.member_number(), finding.member_offset())
     }
 }
 

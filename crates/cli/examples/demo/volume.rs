@@ -8,6 +8,7 @@ use crate::client::Nbd;
 use crate::faults::{DemoFaultInjector, Fault, fill};
 use crate::served::serve;
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use scrubjay_core::finding::Finding;
 use scrubjay_core::layout::Shape;
 use scrubjay_core::layout::{Layout, LayoutKind};
 use scrubjay_core::rng::Rng;
@@ -18,8 +19,9 @@ use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_device::clock;
 use scrubjay_device::member::{self, Access, OpenMember};
 use scrubjay_serve::remote::client::ControlClient;
-use scrubjay_serve::volume::commands::{CommandAnswer, Finding, Status, VolumeCommand, VolumeEvent};
+use scrubjay_serve::volume::commands::{CommandAnswer, Status, VolumeCommand, VolumeEvent};
 use scrubjay_serve::volume::conditions::VolumeCondition;
+use scrubjay_serve::volume::finding_words::place_of;
 use scrubjay_serve::volume::gather::gather;
 use scrubjay_serve::volume::offline;
 use std::fs::{self, File};
@@ -157,13 +159,14 @@ fn print_findings(faults: &[Fault], found: &[Finding], status: &Status) {
     println!("   what was done                          member   at byte   found in        as what            and");
     for fault in faults {
         let finding = found.iter().find(|finding| fault.is_at(finding));
-        let place = finding.map_or("nowhere".to_owned(), |found| found.place());
-        let (kind, end) = finding.map_or(("-", "-"), |found| (found.kind.name(), found.end.name()));
+        let place = finding.map_or("nowhere".to_owned(), |found| place_of(&found.content));
+        let (kind, end) = finding.map_or(("-", "-"), |found| (found.kind.name(), found.resolution.name()));
         line(fault.description, fault.member, &fault.offset.to_string(), [&place, kind, end]);
     }
     for found in found.iter().filter(|finding| !faults.iter().any(|fault| fault.is_at(finding))) {
-        let place = found.place();
-        line("(nothing)", found.member, &found.offset.to_string(), [&place, found.kind.name(), found.end.name()]);
+        let place = place_of(&found.content);
+        let words = [&place, found.kind.name(), found.resolution.name()];
+        line("(nothing)", found.member_number(), &found.member_offset().to_string(), words);
     }
     line(
         "a file that was deleted",

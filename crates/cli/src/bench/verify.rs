@@ -71,7 +71,7 @@ pub fn run(args: &BenchVerifyArgs) -> Result<Exit> {
     drop(out);
     if let Some(folder) = &args.page {
         let page = figure(&args.target, &verdicts, times);
-        let files = page::write(&page, folder, StudyProvenance::new().all())?;
+        let files = page::write(&page, folder, StudyProvenance::of_this_run().all())?;
         say(format_args!("scrubjay: {}: a figure, and {} files beside it", files[0].display(), files.len() - 1));
     }
     let is_dishonest =

@@ -10,7 +10,7 @@ pub struct StudyProvenance(Vec<(&'static str, String)>);
 
 impl StudyProvenance {
     /// The facts of every page: the command line, the version, the date.
-    pub fn new() -> StudyProvenance {
+    pub fn of_this_run() -> StudyProvenance {
         let words: Vec<String> = std::env::args_os().skip(1).map(quoted).collect();
         StudyProvenance(vec![
             ("command", format!("scrubjay {}", words.join(" "))),

@@ -32,7 +32,7 @@ pub fn write(
     let headline = format!("{device}: {}.", text::headline(known));
     let paragraphs = [vec![headline], text::findings(known), text::remarks(known, spent)].concat();
     let page = Page { title: format!("How {device} is laid out"), paragraphs, exhibits };
-    page::write(&page, folder, StudyProvenance::new().all())
+    page::write(&page, folder, StudyProvenance::of_this_run().all())
 }
 
 /// The facts, and beside them what the kernel says.

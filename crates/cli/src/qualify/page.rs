@@ -18,7 +18,7 @@ pub fn write(document: &QualifyDocument, target: &str, folder: &Path) -> Result<
     let paragraphs = vec![summary(document), name.into_iter().flatten().collect::<Vec<_>>().join(", ")];
     let page =
         Page { title: "What a client feels of a scrub".to_owned(), paragraphs, exhibits: exhibits(&document.rounds) };
-    let mut provenance = StudyProvenance::new();
+    let mut provenance = StudyProvenance::of_this_run();
     provenance.add("kernel", document.kernel.clone());
     page::write(&page, folder, provenance.all()).context("the page")
 }

@@ -8,16 +8,17 @@ use crate::exit::{Exit, Usage};
 use crate::say::{print_folded, print_line, print_prose};
 use anyhow::{Result, bail};
 use scrubjay_control::wording::moment;
+use scrubjay_core::finding::{Finding, FindingKind, Resolution};
 use scrubjay_core::quantity::show_count;
 use scrubjay_core::units::Bytes;
-use scrubjay_core::volume::finding::{CorruptionKind, Resolution};
 use scrubjay_jobs::JobError;
 use scrubjay_jobs::sockets::{find, remove_stale_socket, sockets, status_of, tell};
 use scrubjay_serve::remote::client::{ClientError, ControlClient};
 use scrubjay_serve::volume::commands::{
-    self, CommandAnswer, Finding, MemberEvent, MemberStatus, Occupied, VolumeCommand, VolumeEvent, VolumeEvents,
+    self, CommandAnswer, MemberEvent, MemberStatus, Occupied, VolumeCommand, VolumeEvent, VolumeEvents,
 };
 use scrubjay_serve::volume::conditions::{MemberCondition, VolumeCondition};
+use scrubjay_serve::volume::finding_words::{FindingWords, place_of};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -197,9 +198,9 @@ pub fn findings(args: &FindingsArgs) -> Result<Exit> {
         for event in answer.events {
             let VolumeEvent::Finding(finding) = event else { continue };
             is_any = true;
-            unmended.extend((!finding.end.is_settled()).then(|| finding.clone()));
+            unmended.extend((!finding.resolution.is_settled()).then(|| finding.clone()));
             match args.json {
-                true => writeln!(out, "{}", serde_json::to_string(&finding)?)?,
+                true => writeln!(out, "{}", serde_json::to_string(&FindingWords::from(&finding))?)?,
                 false => all.push(finding),
             }
         }
@@ -210,12 +211,14 @@ pub fn findings(args: &FindingsArgs) -> Result<Exit> {
     let status = status_of(&socket)?;
     // What was lost and is written anew is settled; what is lost since before this start is not among the findings.
     let is_lost_still = |finding: &Finding| {
-        finding.stripe.is_none_or(|stripe| status.lost_runs.iter().any(|(start, end)| (*start..*end).contains(&stripe)))
+        finding
+            .stripe()
+            .is_none_or(|stripe| status.lost_runs.iter().any(|(start, end)| (*start..*end).contains(&stripe)))
     };
     let is_settled = status.is_whole()
-        && unmended
-            .iter()
-            .all(|finding| finding.end == Resolution::Lost && status.lost_stripes.is_some() && !is_lost_still(finding));
+        && unmended.iter().all(|finding| {
+            finding.resolution == Resolution::Lost && status.lost_stripes.is_some() && !is_lost_still(finding)
+        });
     if !args.json {
         match status.loss_words() {
             Some(words) => {
@@ -313,11 +316,11 @@ const LISTED_MAX: usize = 3;
 pub fn summaries(findings: &[Finding]) -> Vec<String> {
     let mut members: BTreeMap<usize, Vec<&Finding>> = BTreeMap::new();
     for finding in findings {
-        members.entry(finding.member).or_default().push(finding);
+        members.entry(finding.member_number()).or_default().push(finding);
     }
     let mut lines = Vec::new();
     for (member, mut found) in members {
-        found.sort_by_key(|finding| finding.offset);
+        found.sort_by_key(|finding| finding.member_offset());
         let [first, .., last] = &found[..] else {
             lines.extend(found.into_iter().map(describe));
             continue;
@@ -326,11 +329,13 @@ pub fn summaries(findings: &[Finding]) -> Vec<String> {
             lines.extend(found.into_iter().map(describe));
             continue;
         }
-        let path = first.path.as_deref().map(|path| format!(" ({path})")).unwrap_or_default();
-        let (kinds, ends) =
-            (counts(found.iter().map(|found| found.kind.name())), counts(found.iter().map(|found| found.end.name())));
+        let path = first.member_name().map(|path| format!(" ({path})")).unwrap_or_default();
+        let (kinds, ends) = (
+            counts(found.iter().map(|found| found.kind.name())),
+            counts(found.iter().map(|found| found.resolution.name())),
+        );
         let count = show_count(found.len() as u64);
-        let (from, to) = (Bytes(first.offset), Bytes(last.offset));
+        let (from, to) = (Bytes(first.member_offset()), Bytes(last.member_offset()));
         lines.push(format!("member {member}{path}: {count} rows wrong, from {from} to {to}: {kinds}: {ends}"));
     }
     lines
@@ -350,18 +355,18 @@ fn counts<'a>(words: impl Iterator<Item = &'a str>) -> String {
 
 /// A finding in one line.
 pub fn describe(finding: &Finding) -> String {
-    let path = finding.path.as_deref().map(|path| format!(" ({path})")).unwrap_or_default();
+    let path = finding.member_name().map(|path| format!(" ({path})")).unwrap_or_default();
     let target = match finding.kind {
-        CorruptionKind::MisdirectedWrite { member, offset } => format!(", meant for member {member} at byte {offset}"),
+        FindingKind::MisdirectedWrite { member, offset } => format!(", meant for member {member} at byte {offset}"),
         _ => String::new(),
     };
     format!(
         "{}{target}: member {}{path} at byte {}, {}: {}",
         finding.kind,
-        finding.member,
-        finding.offset,
-        finding.place(),
-        finding.end
+        finding.member_number(),
+        finding.member_offset(),
+        place_of(&finding.content),
+        finding.resolution
     )
 }
 
@@ -460,9 +465,9 @@ pub fn stop(args: &StopArgs) -> Result<Exit> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use scrubjay_core::finding::{FoundChunk, FoundContent, FoundOn};
     use scrubjay_core::layout::Shape;
-    use scrubjay_core::volume::finding::Resolution;
-    use scrubjay_serve::volume::commands::FindingChunk;
+    use scrubjay_core::units::{SectorRange, UnixSeconds};
 
     /// A server may be another program, and answer anything.
     #[test]
@@ -508,18 +513,22 @@ mod tests {
 
     #[test]
     fn many_findings_of_a_member_share_a_line_and_few_are_listed_in_order() {
-        let finding = |member, offset: u64, kind| Finding {
-            member,
-            path: Some(format!("{member}.img")),
-            offset,
-            stripe: Some(offset >> 16),
-            chunk: FindingChunk::Data(0),
+        let finding = |member: u64, offset: u64, kind| Finding {
+            place: SectorRange::at(0, 8),
             kind,
-            end: Resolution::Repaired,
+            resolution: Resolution::Repaired,
+            member: Some(FoundOn {
+                number: Some(member),
+                name: Some(format!("{member}.img")),
+                offset: Some(offset),
+                bytes: Bytes(0),
+            }),
+            content: FoundContent::Stripe { stripe: offset >> 16, chunk: FoundChunk::Data(0) },
+            since: UnixSeconds(1),
         };
-        let many = [5, 3, 1, 2].map(|at| finding(1, at << 20, CorruptionKind::Corrupt));
-        let torn = finding(1, 4 << 20, CorruptionKind::TornWrite);
-        let few = [7, 6].map(|at| finding(0, at << 20, CorruptionKind::Corrupt));
+        let many = [5, 3, 1, 2].map(|at| finding(1, at << 20, FindingKind::Corrupt));
+        let torn = finding(1, 4 << 20, FindingKind::TornWrite);
+        let few = [7, 6].map(|at| finding(0, at << 20, FindingKind::Corrupt));
         let lines = summaries(&many.into_iter().chain([torn]).chain(few).collect::<Vec<_>>());
         assert_eq!(lines.len(), 3, "{lines:?}");
         assert!(lines[0].contains("at byte 6291456") && lines[1].contains("at byte 7340032"), "{lines:?}");

@@ -8,9 +8,9 @@ use crate::say::print_line;
 use crate::signals;
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressStyle};
+use scrubjay_core::finding::Resolution;
 use scrubjay_core::quantity::show_count;
-use scrubjay_core::volume::finding::Resolution;
-use scrubjay_serve::volume::commands::Finding;
+use scrubjay_serve::volume::finding_words::FindingWords;
 use scrubjay_serve::volume::offline::{self, Checked};
 use serde::Serialize;
 use std::io::{self, Write};
@@ -29,10 +29,10 @@ struct CheckDocument<'a> {
     clean: u64,
     /// Stripes of a write that a crash interrupted, which were not judged.
     undecided: u64,
-    repaired: Vec<&'a Finding>,
+    repaired: Vec<FindingWords>,
     /// Findings that were not repaired: without `--repair`, or because a disk did not accept the write.
-    damaged: Vec<&'a Finding>,
-    lost: Vec<&'a Finding>,
+    damaged: Vec<FindingWords>,
+    lost: Vec<FindingWords>,
     /// Slots of members that are missing, failed, or being rebuilt.
     degraded: &'a [usize],
 }
@@ -59,7 +59,7 @@ pub fn run(args: &Check) -> Result<Exit> {
     } else {
         print(&checked, stripes, args.repair, &mut out)?;
     }
-    let is_settled = checked.findings.iter().all(|finding| finding.end.is_settled());
+    let is_settled = checked.findings.iter().all(|finding| finding.resolution.is_settled());
     let is_well = is_settled && checked.undecided == 0 && checked.degraded.is_empty();
     Ok(match (checked.is_stopped, is_well) {
         (true, _) => Exit::Paused,
@@ -70,7 +70,12 @@ pub fn run(args: &Check) -> Result<Exit> {
 
 fn document(checked: &Checked) -> CheckDocument<'_> {
     let findings_with = |wanted: &'static [Resolution]| {
-        checked.findings.iter().filter(move |finding| wanted.contains(&finding.end)).collect()
+        checked
+            .findings
+            .iter()
+            .filter(move |finding| wanted.contains(&finding.resolution))
+            .map(FindingWords::from)
+            .collect()
     };
     CheckDocument {
         schema: 1,
@@ -116,7 +121,7 @@ fn print(checked: &Checked, stripes: u64, may_repair: bool, out: &mut impl Write
             checked.undecided
         )?;
     }
-    if !may_repair && checked.findings.iter().any(|finding| finding.end == Resolution::Reconstructed) {
+    if !may_repair && checked.findings.iter().any(|finding| finding.resolution == Resolution::Reconstructed) {
         writeln!(out, "nothing was written; with --repair what can be rebuilt is")?;
     }
     Ok(())

@@ -98,7 +98,7 @@ fn rows_of_a_read_only_volume_are_not_reported_as_repaired() {
     let text = served.run(&FAST[..4]);
     assert!(text.stdout.starts_with("photos: one row is WRONG and NOT REPAIRED"), "{text:?}");
 
-    // The findings of a run that was killed are gone with it; that nothing was repaired is known nevertheless.
+    // What a run found that was killed is known in the next one: that nothing was repaired, and where.
     served.damage(3, &["d"]);
     let mut child = served.start_slow_scrub();
     kill(&child, "-KILL");
@@ -109,6 +109,7 @@ fn rows_of_a_read_only_volume_are_not_reported_as_repaired() {
         (&found["resumed"], &found["rows_repaired"], &found["rows_unrepaired"]),
         (&json!(true), &json!(0), &json!(2))
     );
+    assert_eq!(stripes_of(&found["unrepaired"]), [3, 7]);
 }
 
 #[test]
@@ -210,7 +211,8 @@ fn a_killed_scrub_resumes_and_still_reports_its_findings() {
     let ran = served.run(&FAST);
     let found = ran.target();
     assert_eq!((ran.code, &found["resumed"], &found["complete"]), (Some(0), &json!(true), &json!(true)), "{ran:?}");
-    assert_eq!((&found["rows_repaired"], &found["repaired"]), (&json!(1), &json!([])));
+    assert_eq!((&found["rows_repaired"], stripes_of(&found["repaired"])), (&json!(1), vec![3]));
+    assert_eq!((&found["repaired"][0]["member"], &found["repaired"][0]["end"]), (&json!(3), &json!("repaired")));
     assert!(found["bytes_requested"].as_u64().unwrap() <= found["bytes"].as_u64().unwrap() - SAVED * CHUNK);
     assert_eq!(served.run(&FAST).code, Some(0), "the next pass is another one");
 }

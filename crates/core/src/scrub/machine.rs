@@ -4,6 +4,7 @@
 //! wants done ([`Op`]), and comes back no later than the machine's time-out. The simulator's pump and the real one obey
 //! the same contract, so the code that the simulator studies is the code that ships.
 
+use crate::finding::Finding;
 use crate::scrub::verdict::VerifyOutcome;
 use crate::units::{Nanos, SectorRange};
 
@@ -78,6 +79,11 @@ pub enum Event {
 pub trait Machine {
     /// Handles `event`, reported at `now`.
     fn handle(&mut self, now: Nanos, event: Event);
+
+    /// Takes what the subject found; the machine dates it. It changes no decision, so recordings do not have it.
+    fn found(&mut self, now: Nanos, finding: Finding) {
+        let _ = (now, finding);
+    }
 
     /// The next operation to start right now, if any.
     fn poll_op(&mut self, now: Nanos) -> Option<Op>;

@@ -32,6 +32,7 @@ pub use latency::ForegroundLatency;
 pub use pass::{EndedPass, Pass, TRANSIENT, Tallies};
 pub use report::{ScrubActivity, ScrubReport, ScrubState};
 
+use crate::finding::Finding;
 use crate::range_set::RangeSet;
 use crate::scrub::coverage::Coverage;
 use crate::scrub::idle::{AccessPattern, DiskView, IdlePolicy, Observed, PolicyState, SavedObservations, ServiceTimes};
@@ -273,6 +274,8 @@ impl Scrub {
             transient_cause: self.pass.transient_cause,
             corrected: self.pass.corrected,
             found_only: self.pass.found_only,
+            unrepaired: self.pass.findings.unrepaired(),
+            transient: self.pass.findings.transient(),
             unanswered,
             unanswered_cause,
             bytes_verified_now: Bytes(self.verified * SECTOR_BYTES),
@@ -490,6 +493,11 @@ impl Machine for Scrub {
         }
         self.seen.slowdown.note_mean(self.seen.workload.requests);
         self.policy.learn(now, &self.seen);
+    }
+
+    fn found(&mut self, now: Nanos, finding: Finding) {
+        let since = self.date(now);
+        self.pass.findings.add(Finding { since, ..finding });
     }
 
     fn poll_op(&mut self, now: Nanos) -> Option<Op> {

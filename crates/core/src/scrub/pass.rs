@@ -1,6 +1,7 @@
 //! A pass: what has a verdict so far, and what was found.
 
 use super::verdict::Cause;
+use crate::finding::FoundList;
 use crate::range_set::RangeSet;
 use crate::units::{SectorRange, UnixSeconds};
 use std::collections::BTreeMap;
@@ -24,6 +25,8 @@ pub struct Pass {
     pub found_only: u64,
     /// What the subject counts over all runs of a pass, under its own names (see [`Tallies`]); the scrub only keeps it.
     pub tallies: Tallies,
+    /// What its subject found, beyond what is unreadable. Saved in a file of its own.
+    pub findings: FoundList,
 }
 
 /// What a subject counts over all runs of a pass, by name: a word of lower-case letters and hyphens.
@@ -59,6 +62,7 @@ impl Pass {
         let runs = self.unreadable.iter().filter(disagrees).map(|(&start, &(count, _))| SectorRange::at(start, count));
         let runs: Vec<SectorRange> = runs.collect();
         for run in &runs {
+            self.findings.forget_left(*run);
             self.unreadable.remove(&run.start.0);
             self.done.remove(*run);
         }

@@ -67,6 +67,10 @@ pub struct ScrubReport {
     pub corrected: u64,
     /// Those of them that were only found, because nothing could be repaired then (count).
     pub found_only: u64,
+    /// Places of the subject's members that are still wrong in this pass, though their right content is known (count).
+    pub unrepaired: u64,
+    /// Findings of this pass that were right when they were read again (count).
+    pub transient: u64,
     /// How long this run has lasted.
     pub elapsed: Nanos,
     /// Foreground requests seen (count).

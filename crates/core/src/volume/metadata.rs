@@ -4,7 +4,7 @@
 //! page of the written map. What is wrong is written again, and counts as a fault of its member. Otherwise small damage would
 //! add up unseen, because a volume reads its metadata only when it starts.
 
-use super::finding::{CorruptionKind, FindingPlace, Resolution, VolumeFinding};
+use super::finding::{FindingPlace, VolumeFinding};
 use super::handle::VolumeHandle;
 use super::ops::GROUP_OPS_MAX;
 use super::persist;
@@ -12,6 +12,7 @@ use super::rounds::Rounds;
 use super::scheduler::WaitList;
 use super::state::VolumeState;
 use crate::buffer::Buffer;
+use crate::finding::{FindingKind, Resolution};
 use crate::index::RegionIndex;
 use crate::layout::DISKS_MAX;
 use crate::units::{MemberOffset, Nanos};
@@ -33,7 +34,7 @@ struct MetadataDamage {
     offset: MemberOffset,
     place: FindingPlace,
     /// `None`: the disk did not answer, and nothing is known of the block.
-    kind: Option<CorruptionKind>,
+    kind: Option<FindingKind>,
 }
 
 impl MetadataDamage {
@@ -163,12 +164,12 @@ async fn superblocks(handle: &VolumeHandle) -> Vec<MetadataDamage> {
         complete_members(state).iter().flat_map(copies).collect()
     });
     let damaged = read(handle, wanted, |state, wanted, block| {
-        let Ok(superblock) = Superblock::decode(block) else { return Some(CorruptionKind::Corrupt) };
+        let Ok(superblock) = Superblock::decode(block) else { return Some(FindingKind::Corrupt) };
         let is_own = superblock.array == state.membership.superblock.array && superblock.member == wanted.member;
         let newest =
             state.membership.superblock_written.as_ref().filter(|written| wanted.turn == written.generation % 2);
         let is_right = newest.is_none_or(|written| superblock == written.of_member(wanted.member));
-        (!is_own || !is_right).then_some(if is_own { CorruptionKind::LostWrite } else { CorruptionKind::Corrupt })
+        (!is_own || !is_right).then_some(if is_own { FindingKind::LostWrite } else { FindingKind::Corrupt })
     })
     .await;
     release(handle, |state| &mut state.membership.superblock_rounds, WaitList::Superblock);
@@ -202,14 +203,14 @@ async fn pages_of_kind(handle: &VolumeHandle, kind: IntentBit) -> Vec<MetadataDa
     read(handle, wanted, |state, wanted, block| {
         let index = wanted.place.page().expect("it is a page");
         let Ok(page) = intent::IntentPage::decode(block, state.membership.superblock.array, kind, index) else {
-            return Some(CorruptionKind::Corrupt);
+            return Some(FindingKind::Corrupt);
         };
         let regions = state.geometry.regions_of_page(index);
         let start = regions.start;
         let is_recorded =
             |region: RegionIndex| !state.maps.intents.durable_of(kind).get(region) || page.contains(region - start);
         let is_right = state.options.is_read_only || RegionIndex::each(regions).all(is_recorded);
-        (!is_right).then_some(CorruptionKind::LostWrite)
+        (!is_right).then_some(FindingKind::LostWrite)
     })
     .await
 }
@@ -234,7 +235,7 @@ async fn map(handle: &VolumeHandle, when: MapCheck) -> Vec<MetadataDamage> {
                 // a page; that is known, and the page is written again.
                 let is_once = is_in_one_place || block.iter().all(|&byte| byte == 0);
                 let is_known = is_changed || !is_newest && is_once;
-                return (!is_known).then_some(CorruptionKind::Corrupt);
+                return (!is_known).then_some(FindingKind::Corrupt);
             };
             let has_bits_of_map = || {
                 let array = state.membership.superblock.array;
@@ -257,7 +258,7 @@ async fn map(handle: &VolumeHandle, when: MapCheck) -> Vec<MetadataDamage> {
                     may_differ || page.generation < newest && has_bits_of_map()
                 }
             };
-            (!is_right && !is_changed).then_some(CorruptionKind::LostWrite)
+            (!is_right && !is_changed).then_some(FindingKind::LostWrite)
         });
         damaged.extend(found.await);
     }
@@ -279,7 +280,7 @@ fn wanted_pages(state: &VolumeState, area: MetadataArea, pages: Range<u64>) -> V
 async fn read(
     handle: &VolumeHandle,
     wanted: Vec<WantedBlock>,
-    damage: impl Fn(&VolumeState, &WantedBlock, &[u8]) -> Option<CorruptionKind>,
+    damage: impl Fn(&VolumeState, &WantedBlock, &[u8]) -> Option<FindingKind>,
 ) -> Vec<MetadataDamage> {
     let ops = wanted.iter().map(|wanted| {
         let buffer = Buffer::zeroed(wanted.len);
@@ -292,7 +293,7 @@ async fn read(
         for (done, wanted) in done.iter().zip(&wanted) {
             let kind = match (done.result, &done.buffer) {
                 (Ok(()), Some(block)) => damage(state, wanted, block).map(Some),
-                (Err(DiskFault::Medium), _) => Some(Some(CorruptionKind::Unreadable)),
+                (Err(DiskFault::Medium), _) => Some(Some(FindingKind::Unreadable(None))),
                 _ => {
                     gone.push(done.disk);
                     Some(None)

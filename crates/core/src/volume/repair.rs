@@ -2,13 +2,14 @@
 //!
 //! The calling task holds the stripe alone.
 
-use super::finding::{CorruptionKind, FindingPlace, Resolution, VolumeFinding, kind_of};
+use super::finding::{FindingPlace, VolumeFinding, kind_of};
 use super::handle::{EndedOp, VolumeHandle};
 use super::persist;
 use super::rows::{self, Rows};
 use super::seal::sum_and_seal;
 use super::state::VolumeState;
 use crate::buffer::Buffer;
+use crate::finding::{FindingKind, Judgement, Resolution};
 use crate::index::{StripeIndex, StripePosition};
 use crate::position_set::PositionSet;
 use crate::volume::integrity::judge::{Diagnosis, judge};
@@ -148,7 +149,7 @@ pub(super) async fn retry(handle: &VolumeHandle, stripe: StripeIndex, rows: &mut
             handle.with(|state| {
                 // A row that names another place shows where the read went astray. Other wrong bytes may have come about on their way.
                 let kind = match kind_of(first, false, &state.geometry) {
-                    CorruptionKind::MisdirectedWrite { .. } => CorruptionKind::MisdirectedRead,
+                    FindingKind::MisdirectedWrite { .. } => FindingKind::MisdirectedRead,
                     kind => kind,
                 };
                 record(state, stripe, position, kind, Resolution::Transient);
@@ -174,7 +175,7 @@ pub(super) fn record(
     state: &mut VolumeState,
     stripe: StripeIndex,
     position: StripePosition,
-    kind: CorruptionKind,
+    kind: FindingKind,
     end: Resolution,
 ) {
     let place = state.geometry.place(stripe, position);
@@ -456,7 +457,7 @@ fn report(
     rebuilt: &Rebuilt,
     Reported { present, repaired }: Reported,
 ) {
-    let mut found: Vec<(StripePosition, CorruptionKind, Resolution)> = Vec::new();
+    let mut found: Vec<(StripePosition, FindingKind, Resolution)> = Vec::new();
     let geometry = handle.with(|state| state.geometry);
     for position in (rebuilt.erased & present).iter() {
         let kind = kind_of(rows.evidence.rows[position].status, diagnosis.stale.contains(position), &geometry);
@@ -468,13 +469,13 @@ fn report(
         found.push((position, kind, end));
     }
     for position in ((rebuilt.lost & rebuilt.erased) - present).iter() {
-        found.push((position, CorruptionKind::Unreadable, Resolution::Lost));
+        found.push((position, FindingKind::Unreadable(None), Resolution::Lost));
     }
     for position in (rebuilt.lost - rebuilt.erased).iter() {
-        found.push((position, CorruptionKind::Mismatch, Resolution::Lost));
+        found.push((position, FindingKind::Mismatch(Judgement::Undecided), Resolution::Lost));
     }
     for position in (rebuilt.mismatched - rebuilt.erased).iter() {
-        found.push((position, CorruptionKind::Mismatch, Resolution::Lost));
+        found.push((position, FindingKind::Mismatch(Judgement::Undecided), Resolution::Lost));
     }
     let was_written = rows.evidence.was_written();
     for (position, kind, end) in found {
@@ -482,12 +483,12 @@ fn report(
             record(state, stripe, position, kind, end);
             (state.geometry.place(stripe, position), is_own_mark(state, stripe, position, rows))
         });
-        let is_evidence = was_written || kind == CorruptionKind::Unreadable;
-        if is_evidence && !is_own && kind != CorruptionKind::Mismatch && present.contains(position) {
+        let is_evidence = was_written || kind == FindingKind::Unreadable(None);
+        if is_evidence && !is_own && kind != FindingKind::Mismatch(Judgement::Undecided) && present.contains(position) {
             persist::blame(handle, place.member, place.row);
         }
         // Only after a repair: two places that name each other and cannot be repaired would be verified for ever.
-        if let (CorruptionKind::MisdirectedWrite { member, offset }, Resolution::Repaired) = (kind, end) {
+        if let (FindingKind::MisdirectedWrite { member, offset }, Resolution::Repaired) = (kind, end) {
             handle.with(|state| state.suspect(member, offset));
         }
     }

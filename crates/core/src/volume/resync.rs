@@ -2,7 +2,7 @@
 //!
 //! Stripes are resynced in the background, or at once when a request needs one.
 
-use super::finding::{CorruptionKind, Resolution, kind_of};
+use super::finding::kind_of;
 use super::handle::VolumeHandle;
 use super::marks;
 use super::persist;
@@ -15,6 +15,7 @@ use super::state::VolumeState;
 use super::stripe_write;
 use super::taken_back;
 use crate::buffer::Buffer;
+use crate::finding::{FindingKind, Resolution};
 use crate::index::{RegionIndex, StripeIndex, StripePosition};
 use crate::position_set::PositionSet;
 use crate::volume::integrity::evidence::{Evidence, RowEvidence};
@@ -277,7 +278,7 @@ async fn report_damaged(
             (kind, state.geometry.place(stripe, position))
         });
         persist::blame(handle, place.member, place.row);
-        if let (CorruptionKind::MisdirectedWrite { member, offset }, true) = (kind, is_repaired) {
+        if let (FindingKind::MisdirectedWrite { member, offset }, true) = (kind, is_repaired) {
             handle.with(|state| state.suspect(member, offset));
         }
     }
@@ -303,7 +304,7 @@ fn reused_versions(evidence: &Evidence, reconciliation: &Reconciliation) -> Posi
 fn report(handle: &VolumeHandle, stripe: StripeIndex, lost: PositionSet) {
     handle.with(|state| {
         lost.iter()
-            .for_each(|position| repair::record(state, stripe, position, CorruptionKind::HalfWritten, Resolution::Lost))
+            .for_each(|position| repair::record(state, stripe, position, FindingKind::HalfWritten, Resolution::Lost))
     });
 }
 

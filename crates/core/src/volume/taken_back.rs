@@ -1,13 +1,14 @@
 //! What a resync took back must not come again. A row that named a newer version of a chunk than the one that the stripe went back
 //! to would pass for the newest row if its disk lost the write that replaced it: one lie would outvote all others.
 
-use super::finding::{CorruptionKind, Resolution, kind_of};
+use super::finding::kind_of;
 use super::handle::VolumeHandle;
 use super::persist;
 use super::repair;
 use super::rows::Rows;
 use super::settled::{changed, copies, known_rows};
 use crate::buffer::Buffer;
+use crate::finding::{FindingKind, Resolution};
 use crate::index::{StripeIndex, StripePosition};
 use crate::position_set::PositionSet;
 use crate::volume::integrity::evidence::{Evidence, RowEvidence};
@@ -99,7 +100,7 @@ async fn lost_writes(
 
 struct Renumbered {
     /// What is wrong with the rows that were not trusted.
-    wrong: Vec<(StripePosition, CorruptionKind)>,
+    wrong: Vec<(StripePosition, FindingKind)>,
     /// The rows that were written; none if nothing had to be, or could be.
     rows: Vec<(StripePosition, Buffer)>,
 }

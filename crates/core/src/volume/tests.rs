@@ -1,8 +1,9 @@
 //! Tests of the volume on members in memory, each operation done at once: replies, findings, and what is kept.
 
-use super::finding::{CorruptionKind, FindingPlace, Resolution};
+use super::finding::FindingPlace;
 use super::{Volume, VolumeOptions};
 use crate::buffer::Buffer;
+use crate::finding::{FindingKind, Resolution};
 use crate::index::{MemberIndex, RowIndex, StripeIndex, StripePosition};
 use crate::layout::Shape;
 use crate::layout::{Layout, LayoutKind};
@@ -270,7 +271,7 @@ impl Rig {
         self.members
     }
 
-    fn kinds(&mut self) -> Vec<(u64, usize, CorruptionKind, Resolution)> {
+    fn kinds(&mut self) -> Vec<(u64, usize, FindingKind, Resolution)> {
         std::iter::from_fn(|| self.volume.poll_finding())
             .filter_map(|record| match record.place {
                 FindingPlace::Row { stripe, position } => {
@@ -421,7 +422,7 @@ fn a_write_that_was_lost_is_found_by_the_first_read_and_repaired() {
         rig.write(2 * CHUNK, &[2; CHUNK as usize]);
         rig.members[member][at..at + old.len()].copy_from_slice(&old);
         assert!(rig.read(2 * CHUNK, CHUNK) == vec![Some(2); CHUNK as usize], "{scheme}");
-        assert_eq!(rig.kinds(), [(0, 2, CorruptionKind::LostWrite, Resolution::Repaired)], "{scheme}");
+        assert_eq!(rig.kinds(), [(0, 2, FindingKind::LostWrite, Resolution::Repaired)], "{scheme}");
         assert!(rig.members[member][at..at + CHUNK as usize].iter().all(|&byte| byte == 2), "{scheme}");
         assert_eq!(rig.read(0, 4 * CHUNK).len(), 4 * CHUNK as usize);
         assert_eq!(rig.kinds(), [], "{scheme}");
@@ -447,9 +448,9 @@ fn damage_of_a_misdirected_write_is_repaired_at_its_victim_and_its_target() {
     assert!(matches!(rig.volume.poll_reply(), Some((RequestId(99), BlockReply::Done))));
     let found = rig.kinds();
     assert_eq!(found.len(), 2, "{found:?}");
-    let named = CorruptionKind::MisdirectedWrite { member: MemberIndex(member), offset: MemberOffset(target as u64) };
+    let named = FindingKind::MisdirectedWrite { member: MemberIndex(member), offset: MemberOffset(target as u64) };
     assert_eq!(found[0], (stripe, slot, named, Resolution::Repaired));
-    assert_eq!(found[1], (1, 3, CorruptionKind::LostWrite, Resolution::Repaired));
+    assert_eq!(found[1], (1, 3, FindingKind::LostWrite, Resolution::Repaired));
     assert!(rig.read(7 * CHUNK, CHUNK) == vec![Some(9); CHUNK as usize]);
 }
 

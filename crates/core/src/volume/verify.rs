@@ -2,13 +2,13 @@
 //!
 //! For the scrub, and for places that a misdirected write named as its true target.
 
-use super::finding::{CorruptionKind, Resolution};
 use super::handle::VolumeHandle;
 use super::marks;
 use super::options::SeededBug;
 use super::remains;
 use super::repair::{self, StripeContent};
 use super::resync;
+use crate::finding::{FindingKind, Resolution};
 use crate::index::StripeIndex;
 use crate::position_set::PositionSet;
 
@@ -21,7 +21,7 @@ pub(super) async fn stripe(handle: &VolumeHandle, stripe: StripeIndex) -> bool {
         handle.with(|state| (state.maps.written.get(stripe), state.maps.is_undecided(stripe)));
     if is_undecided {
         let lost = remains::lost(handle, stripe).await;
-        report(handle, stripe, lost, CorruptionKind::HalfWritten);
+        report(handle, stripe, lost, FindingKind::HalfWritten);
         handle.with(|state| state.note_loss(stripe, !lost.is_empty()));
         return lost.is_empty();
     }
@@ -31,7 +31,7 @@ pub(super) async fn stripe(handle: &VolumeHandle, stripe: StripeIndex) -> bool {
             && !resync::is_unwritten(handle, stripe).await;
         if is_begun {
             let data = handle.with(|state| state.shape().data_set());
-            report(handle, stripe, data, CorruptionKind::HalfWritten);
+            report(handle, stripe, data, FindingKind::HalfWritten);
         }
         handle.with(|state| state.note_loss(stripe, is_begun));
         return !is_begun;
@@ -43,14 +43,14 @@ pub(super) async fn stripe(handle: &VolumeHandle, stripe: StripeIndex) -> bool {
     let lost = resolved.all_lost();
     // Chunks that were just found lost are recorded already.
     if !handle.with(|state| state.is_planted(SeededBug::PassOverMarks)) {
-        report(handle, stripe, lost - resolved.lost, CorruptionKind::MarkedLost);
+        report(handle, stripe, lost - resolved.lost, FindingKind::MarkedLost);
     }
     resolved.recycle(handle);
     lost.is_empty()
 }
 
 /// Records the chunks that cannot be read, so that the findings show all that a reader would meet.
-fn report(handle: &VolumeHandle, stripe: StripeIndex, lost: PositionSet, kind: CorruptionKind) {
+fn report(handle: &VolumeHandle, stripe: StripeIndex, lost: PositionSet, kind: FindingKind) {
     handle
         .with(|state| lost.iter().for_each(|position| repair::record(state, stripe, position, kind, Resolution::Lost)));
 }

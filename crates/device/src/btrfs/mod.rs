@@ -23,7 +23,7 @@ mod verifier;
 mod watch;
 mod worker;
 
-pub use findings::{BadEnd, BadKind, BadPlace, PoolFindings, PoolFound};
+pub use findings::{PoolCounts, PoolLog};
 pub use ioctl::ScrubCounts;
 pub use lookup::{PoolLookup, PoolPiece, PoolUse};
 pub use members::PoolMemberError;
@@ -89,7 +89,7 @@ pub struct BtrfsPool {
     missing: Vec<u64>,
     allocated: u64,
     space: AddressSpace,
-    findings: PoolFindings,
+    log: PoolLog,
     signals: Arc<WorkerSignals>,
     is_read_only: bool,
     /// A feature with which all is left to btrfs's own scrub.
@@ -257,7 +257,7 @@ impl BtrfsPool {
             missing,
             allocated,
             space,
-            findings: PoolFindings::default(),
+            log: PoolLog::default(),
             signals: Arc::default(),
             foreign_feature,
         })
@@ -285,9 +285,9 @@ impl BtrfsPool {
         all.map(|mount| PathBuf::from(mount.point)).collect()
     }
 
-    /// The findings from now on; a clone is a handle on the same.
-    pub fn findings(&self) -> PoolFindings {
-        self.findings.clone()
+    /// What its scrub tells beside its verdicts; a clone is a handle on the same.
+    pub fn log(&self) -> PoolLog {
+        self.log.clone()
     }
 
     /// Facts about it that are reported besides the findings.
@@ -345,7 +345,7 @@ impl BtrfsPool {
             inspector: Inspector::new(self.fs.try_clone()?, Arc::clone(&self.members), rules, sector),
             space: self.space.clone(),
             names: FileNames::new(self.fs.try_clone()?, &self.mount.point, &self.mount.root),
-            findings: self.findings.clone(),
+            log: self.log.clone(),
             signals: Arc::clone(&self.signals),
             is_read_only: self.is_read_only,
             is_kernel_only: self.kernel_only_reason().is_some(),
@@ -486,11 +486,11 @@ impl Subject for BtrfsPool {
     }
 
     fn tallies(&self) -> Tallies {
-        self.findings.tallies()
+        self.log.tallies()
     }
 
     fn resume(&self, tallies: &Tallies) {
-        self.findings.resume(tallies);
+        self.log.resume(tallies);
     }
 
     fn notes(&self) -> Vec<String> {

@@ -46,6 +46,15 @@ impl AddressSpace {
         &self.devices
     }
 
+    /// The addresses of bytes of a device, in whole sectors; empty where it is not one of these.
+    pub fn range_of(&self, device: u64, bytes: &Range<u64>) -> SectorRange {
+        let before: u64 = self.devices.iter().take_while(|(number, _)| *number != device).map(|(_, bytes)| bytes).sum();
+        let known = self.devices.iter().find(|(number, _)| *number == device);
+        let Some(&(_, length)) = known else { return SectorRange::at(0, 0) };
+        let (start, end) = (before + bytes.start.min(length), before + bytes.end.min(length));
+        SectorRange::new(start / SECTOR_BYTES, end.div_ceil(SECTOR_BYTES))
+    }
+
     /// The parts of a range of addresses, device by device.
     pub fn parts(&self, range: SectorRange) -> Vec<DeviceRange> {
         let (start, end) = (range.start.byte(), range.end.byte());

@@ -1,10 +1,12 @@
 //! The verifier of a btrfs: a thread of its own, because btrfs's own scrub blocks for as long as a device extent takes.
 
+use super::findings::PoolLog;
 use super::ioctl::{FsHandle, block_signals};
 use super::worker::{Worker, WorkerSetup, WorkerSignals};
 use crate::clock;
 use crate::ioprio;
 use crate::verify::{Verifier, VerifyCompletion};
+use scrubjay_core::finding::Finding;
 use scrubjay_core::scrub::machine::OpId;
 use scrubjay_core::scrub::verdict::VerifyOutcome;
 use scrubjay_core::units::{Nanos, SectorRange};
@@ -23,6 +25,7 @@ pub(super) struct PoolVerifier {
     orders: Option<Sender<(OpId, SectorRange)>>,
     answers: Receiver<VerifyCompletion>,
     at_work: Option<(OpId, Nanos)>,
+    log: PoolLog,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -32,6 +35,7 @@ impl PoolVerifier {
     /// # Errors
     /// When no thread can be started.
     pub fn start(fs: FsHandle, setup: WorkerSetup) -> io::Result<PoolVerifier> {
+        let log = setup.log.clone();
         let signals = Arc::clone(&setup.signals);
         let devices = setup.space.devices().iter().map(|(device, _)| *device).collect();
         let (orders, ordered) = mpsc::channel::<(OpId, SectorRange)>();
@@ -53,7 +57,16 @@ impl PoolVerifier {
             }
             worker.end();
         })?;
-        Ok(PoolVerifier { fs, devices, signals, orders: Some(orders), answers, at_work: None, thread: Some(thread) })
+        Ok(PoolVerifier {
+            fs,
+            devices,
+            signals,
+            orders: Some(orders),
+            answers,
+            at_work: None,
+            log,
+            thread: Some(thread),
+        })
     }
 
     /// Cancels a btrfs scrub of this thread. All scrubs of a file system are cancelled together, so if another one
@@ -93,6 +106,10 @@ impl Verifier for PoolVerifier {
                 Some(VerifyCompletion { id, outcome: VerifyOutcome::Gone, started, finished, counted: 0 })
             }
         }
+    }
+
+    fn findings(&mut self, _is_last: bool) -> Vec<Finding> {
+        self.log.take()
     }
 
     fn stop(&mut self) {

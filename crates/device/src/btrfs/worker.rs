@@ -8,7 +8,7 @@
 //!                                    `-- parities, other checksums: btrfs's scrub verifies all of the extent
 //! ```
 
-use super::findings::{BadEnd, BadKind, BadPlace, PoolFindings};
+use super::findings::PoolLog;
 use super::inspect::{Inspector, PlacedExtent};
 use super::ioctl::{FsHandle, ScrubCounts};
 use super::items::DeviceExtent;
@@ -17,8 +17,9 @@ use super::members::SUPERBLOCK;
 use super::names::FileNames;
 use super::space::{AddressSpace, DeviceRange};
 use crate::clock;
+use scrubjay_core::finding::{Finding, FindingKind, FoundContent, FoundOn, Resolution};
 use scrubjay_core::scrub::verdict::{Cause, VerifyOutcome};
-use scrubjay_core::units::{Nanos, SectorRange};
+use scrubjay_core::units::{Bytes, Nanos, SectorRange, UnixSeconds};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::ops::Range;
@@ -53,7 +54,7 @@ pub(super) struct WorkerSetup {
     pub inspector: Inspector,
     pub space: AddressSpace,
     pub names: FileNames,
-    pub findings: PoolFindings,
+    pub log: PoolLog,
     pub signals: Arc<WorkerSignals>,
     /// Whether nothing may be repaired.
     pub is_read_only: bool,
@@ -85,7 +86,7 @@ type Unanswered = io::Error;
 impl Worker {
     pub fn new(setup: WorkerSetup) -> Worker {
         let next = setup.inspector.chunks_from(0).ok().map(|(_, next)| next);
-        setup.findings.note(|found| found.chunks_known = found.chunks_known.or(next));
+        setup.log.note(|found| found.chunks_known = found.chunks_known.or(next));
         Worker {
             setup,
             lost: BTreeMap::new(),
@@ -126,9 +127,9 @@ impl Worker {
 
     /// Called when nothing more is to be verified: notes how many chunks were allocated meanwhile.
     pub fn end(&self) {
-        let known = self.setup.findings.all().chunks_known;
+        let known = self.setup.log.counts().chunks_known;
         let new = known.and_then(|known| self.setup.inspector.chunks_from(known).ok());
-        self.setup.findings.note(|found| found.chunks_new = new.map_or(0, |(count, _)| count));
+        self.setup.log.note(|found| found.chunks_new = new.map_or(0, |(count, _)| count));
     }
 
     fn verify_part(&mut self, part: &DeviceRange) -> Result<PartVerdict, Unanswered> {
@@ -187,7 +188,7 @@ impl Worker {
             return Ok(());
         }
         self.scrub(placed.extent.device, placed.extent.physical..placed.extent.physical + 1)?;
-        self.setup.findings.note(|found| found.extents_given += 1);
+        self.setup.log.note(|found| found.extents_given += 1);
         self.classify(placed, &all)
     }
 
@@ -195,9 +196,9 @@ impl Worker {
     fn note_transient(&mut self, placed: &PlacedExtent, blocks: &[WrongBlock]) {
         let sectors: u64 = blocks.iter().map(|block| block.bytes.div_ceil(self.setup.sector)).sum();
         self.unreported_repairs += sectors;
-        self.setup.findings.note(|found| found.transient += sectors);
-        for place in places(placed, blocks, &vec![BadEnd::Transient; blocks.len()]) {
-            self.note_place(place, placed);
+        self.setup.log.note(|found| found.transient += sectors);
+        for run in runs(placed, blocks, &vec![Resolution::Transient; blocks.len()]) {
+            self.note_run(&run, placed);
         }
     }
 
@@ -223,44 +224,59 @@ impl Worker {
         let mut ends = Vec::with_capacity(wrong.len());
         for block in wrong {
             ends.push(if !still.contains(&block.inside) {
-                BadEnd::Repaired
+                Resolution::Repaired
             } else if self.setup.inspector.has_right_copy(placed, block)? {
-                BadEnd::Unrepaired
+                Resolution::Reconstructed
             } else {
-                BadEnd::Lost
+                Resolution::Lost
             });
         }
-        let sectors = |end: BadEnd| -> u64 {
+        let sectors = |end: Resolution| -> u64 {
             let blocks = wrong.iter().zip(&ends).filter(|(_, is)| **is == end);
             blocks.map(|(block, _)| block.bytes.div_ceil(self.setup.sector)).sum()
         };
         // Counted here: btrfs counts every block of a failed read, and most of these can be read by themselves.
-        let unrepaired = sectors(BadEnd::Unrepaired);
-        self.unreported_repairs += sectors(BadEnd::Repaired) + unrepaired;
-        self.setup.findings.note(|found| found.unrepaired += unrepaired);
+        let unrepaired = sectors(Resolution::Reconstructed);
+        self.unreported_repairs += sectors(Resolution::Repaired) + unrepaired;
+        self.setup.log.note(|found| found.unrepaired += unrepaired);
         let device = placed.extent.device;
         for (block, end) in wrong.iter().zip(&ends) {
             let at = (device, placed.extent.physical + block.inside);
             match end {
-                BadEnd::Repaired | BadEnd::Transient => (),
-                BadEnd::Unrepaired => drop(self.unrepaired.insert(at)),
-                BadEnd::Lost => drop(self.lost.insert(at, block.bytes)),
+                Resolution::Reconstructed => drop(self.unrepaired.insert(at)),
+                Resolution::Lost => drop(self.lost.insert(at, block.bytes)),
+                _ => (),
             }
         }
-        for place in places(placed, wrong, &ends) {
-            self.note_place(place, placed);
+        for run in runs(placed, wrong, &ends) {
+            self.note_run(&run, placed);
         }
         Ok(())
     }
 
-    /// Notes a place, with its files.
-    fn note_place(&mut self, mut place: BadPlace, placed: &PlacedExtent) {
-        if placed.chunk.holds_tree_blocks() && !placed.chunk.holds_data() {
-            place.files.push("a tree block of btrfs".to_owned());
-        } else if let Some(logical) = place.logical {
-            (place.files, place.files_untold) = self.setup.names.of(logical, place.bytes, self.setup.sector);
-        }
-        self.setup.findings.note(|found| found.add(place));
+    /// Notes a run of blocks, with its files.
+    fn note_run(&mut self, run: &WrongRun, placed: &PlacedExtent) {
+        let (files, files_untold) = if placed.chunk.holds_tree_blocks() && !placed.chunk.holds_data() {
+            (vec!["a tree block of btrfs".to_owned()], 0)
+        } else {
+            self.setup.names.of(run.logical, run.bytes, self.setup.sector)
+        };
+        let content = FoundContent::Extent { logical: Some(run.logical), files, files_untold };
+        let bytes = run.physical..run.physical + run.bytes;
+        self.note(placed.extent.device, bytes, run.kind, run.resolution, content);
+    }
+
+    /// Notes what was wrong on a device.
+    fn note(&self, device: u64, bytes: Range<u64>, kind: FindingKind, resolution: Resolution, content: FoundContent) {
+        let length = Bytes(bytes.end - bytes.start);
+        self.setup.log.add(Finding {
+            place: self.setup.space.range_of(device, &bytes),
+            kind,
+            resolution,
+            member: Some(FoundOn { number: Some(device), name: None, offset: Some(bytes.start), bytes: length }),
+            content,
+            since: UnixSeconds(0),
+        });
     }
 
     /// Has btrfs's own scrub verify all of the extent, once in a run.
@@ -277,7 +293,7 @@ impl Worker {
         turn();
         if is_parity {
             let unwatched = clock::now().since(begun);
-            self.setup.findings.note(|found| found.unwatched += unwatched);
+            self.setup.log.note(|found| found.unwatched += unwatched);
         }
         let counts = match scrubbed {
             Ok(counts) => counts,
@@ -286,7 +302,7 @@ impl Worker {
                 return Err(error);
             }
         };
-        self.setup.findings.note(|found| found.extents_given += 1);
+        self.setup.log.note(|found| found.extents_given += 1);
         // It does not report that it skipped a chunk, as it does where a swap file is in use.
         let (chunk, is_untouched) = (&placed.chunk, counts.data_bytes + counts.tree_bytes == 0);
         let is_whole = chunk.stripe_length() == Some(chunk.length);
@@ -300,23 +316,17 @@ impl Worker {
             self.lost.insert((extent.device, extent.physical), extent.length);
         }
         if is_lost || counts.corrected_errors > 0 {
-            let place = BadPlace {
-                device: extent.device,
-                physical: extent.physical,
-                logical: None,
-                bytes: extent.length,
-                what: BadKind::Chunk,
-                end: if is_lost { BadEnd::Lost } else { self.end_of_repairs() },
-                files: vec![format!("somewhere in the {} chunk at {}", placed.chunk.profile(), placed.chunk.logical)],
-                files_untold: 0,
-            };
-            self.setup.findings.note(|found| found.add(place));
+            let resolution = if is_lost { Resolution::Lost } else { self.end_of_repairs() };
+            let files = vec![format!("somewhere in the {} chunk at {}", placed.chunk.profile(), placed.chunk.logical)];
+            let content = FoundContent::Extent { logical: None, files, files_untold: 0 };
+            let bytes = extent.physical..extent.end();
+            self.note(extent.device, bytes, FindingKind::Chunk, resolution, content);
         }
         Ok(())
     }
 
-    fn end_of_repairs(&self) -> BadEnd {
-        if self.setup.is_read_only { BadEnd::Unrepaired } else { BadEnd::Repaired }
+    fn end_of_repairs(&self) -> Resolution {
+        if self.setup.is_read_only { Resolution::Reconstructed } else { Resolution::Repaired }
     }
 
     /// Verifies the superblocks of a device: has btrfs scrub an empty range, which includes nothing else.
@@ -327,21 +337,12 @@ impl Worker {
         }
         // Where it may, btrfs rewrites them.
         let left = if self.setup.is_read_only { counts } else { self.scrub(device, 0..0)? };
-        let end = if left.super_errors > 0 { BadEnd::Unrepaired } else { BadEnd::Repaired };
+        let end = if left.super_errors > 0 { Resolution::Reconstructed } else { Resolution::Repaired };
         self.unreported_repairs += counts.super_errors;
-        self.setup.findings.note(|found| {
-            found.unrepaired += left.super_errors;
-            found.add(BadPlace {
-                device,
-                physical: SUPERBLOCK.start,
-                logical: None,
-                bytes: SUPERBLOCK.end - SUPERBLOCK.start,
-                what: BadKind::Superblock,
-                end,
-                files: vec![format!("{} of its superblocks", counts.super_errors)],
-                files_untold: 0,
-            });
-        });
+        self.setup.log.note(|counts| counts.unrepaired += left.super_errors);
+        let files = vec![format!("{} of its superblocks", counts.super_errors)];
+        let content = FoundContent::Extent { logical: None, files, files_untold: 0 };
+        self.note(device, SUPERBLOCK, FindingKind::Superblock, end, content);
         Ok(())
     }
 
@@ -355,7 +356,7 @@ impl Worker {
         match result {
             Ok(counts) if counts.malloc_errors > 0 => Err(io::Error::from_raw_os_error(libc::ENOMEM)),
             Ok(counts) => {
-                self.setup.findings.note(|found| found.counts.add(&counts));
+                self.setup.log.note(|found| found.counts.add(&counts));
                 Ok(counts)
             }
             Err(error) => Err(error),
@@ -370,7 +371,7 @@ impl Worker {
         }
         let mut waited = Duration::ZERO;
         while self.is_any_scrubbing()? {
-            self.setup.findings.note(|found| found.has_waited = true);
+            self.setup.log.note(|found| found.has_waited = true);
             self.check_stopped()?;
             if waited >= OTHER_SCRUBS_TIMEOUT {
                 return Err(io::Error::from_raw_os_error(libc::EINPROGRESS));
@@ -405,7 +406,7 @@ impl Worker {
         let seen: Vec<(u64, u64)> = self.setup.inspector.unused_unreadable.iter().filter(is_inside).copied().collect();
         let new = seen.into_iter().filter(|&block| self.unused_counted.insert(block)).count() as u64;
         if new > 0 {
-            self.setup.findings.note(|found| found.unused_unreadable += new);
+            self.setup.log.note(|found| found.unused_unreadable += new);
         }
     }
 }
@@ -426,36 +427,37 @@ fn unanswered(error: &io::Error) -> VerifyOutcome {
     }
 }
 
-/// Joins blocks into one place if they are adjacent, on the device and in logical addresses, and ended alike.
-fn places(placed: &PlacedExtent, wrong: &[WrongBlock], ends: &[BadEnd]) -> Vec<BadPlace> {
-    let mut places: Vec<BadPlace> = Vec::new();
-    for (block, &end) in wrong.iter().zip(ends) {
+/// A run of wrong blocks of an extent.
+struct WrongRun {
+    /// Byte offset on the device.
+    physical: u64,
+    /// The logical address.
+    logical: u64,
+    bytes: u64,
+    kind: FindingKind,
+    resolution: Resolution,
+}
+
+/// Joins blocks into one run if they are adjacent, on the device and in logical addresses, and ended alike.
+fn runs(placed: &PlacedExtent, wrong: &[WrongBlock], ends: &[Resolution]) -> Vec<WrongRun> {
+    let mut runs: Vec<WrongRun> = Vec::new();
+    for (block, &resolution) in wrong.iter().zip(ends) {
         let physical = placed.extent.physical + block.inside;
         let kind = match block.kind {
-            Wrong::Unreadable => BadKind::Unreadable,
-            Wrong::Checksum => BadKind::Checksum,
-            Wrong::Identity => BadKind::Identity,
+            Wrong::Unreadable => FindingKind::Unreadable(None),
+            Wrong::Checksum => FindingKind::Checksum,
+            Wrong::Identity => FindingKind::Identity,
         };
-        if let Some(last) = places.last_mut()
-            && (last.what, last.end) == (kind, end)
-            && last.physical + last.bytes == physical
-            && last.logical.map(|logical| logical + last.bytes) == Some(block.logical)
+        if let Some(last) = runs.last_mut()
+            && (last.kind, last.resolution) == (kind, resolution)
+            && (last.physical + last.bytes, last.logical + last.bytes) == (physical, block.logical)
         {
             last.bytes += block.bytes;
             continue;
         }
-        places.push(BadPlace {
-            device: placed.extent.device,
-            physical,
-            logical: Some(block.logical),
-            bytes: block.bytes,
-            what: kind,
-            end,
-            files: Vec::new(),
-            files_untold: 0,
-        });
+        runs.push(WrongRun { physical, logical: block.logical, bytes: block.bytes, kind, resolution });
     }
-    places
+    runs
 }
 
 /// Those of the blocks found wrong `first` that are not among those found wrong later.
@@ -469,7 +471,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn adjacent_blocks_that_ended_alike_are_one_place() {
+    fn adjacent_blocks_that_ended_alike_are_one_run() {
         let extent = DeviceExtent { device: 2, physical: 1 << 20, length: 1 << 20, chunk: 1 << 30 };
         let chunk = ChunkItem {
             logical: 1 << 30,
@@ -493,8 +495,9 @@ mod tests {
             block(16384, Wrong::Unreadable),
             block(20480, Wrong::Unreadable),
         ];
-        let ends = [BadEnd::Repaired, BadEnd::Repaired, BadEnd::Repaired, BadEnd::Repaired, BadEnd::Lost];
-        let joined: Vec<_> = places(&placed, &wrong, &ends).iter().map(|place| (place.physical, place.bytes)).collect();
+        let ends =
+            [Resolution::Repaired, Resolution::Repaired, Resolution::Repaired, Resolution::Repaired, Resolution::Lost];
+        let joined: Vec<_> = runs(&placed, &wrong, &ends).iter().map(|run| (run.physical, run.bytes)).collect();
         let at = |inside: u64| (1 << 20) + inside;
         assert_eq!(joined, [(at(0), 8192), (at(8192), 4096), (at(16384), 4096), (at(20480), 4096)]);
     }

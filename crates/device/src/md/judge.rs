@@ -1,10 +1,11 @@
 //! Explains a block whose members do not agree: reads each member by itself, and compares.
 //!
-//! Writes nothing, and only decides the words and what may be repaired: that there is a mismatch is md's own finding.
+//! Writes nothing, and only decides what is known of it and what may be repaired: that there is a mismatch is md's own finding.
 
 use super::geometry::{MdGeometry, MdLevel, PAGE_SECTORS};
 use crate::buffer::PageBuffer;
 use crate::target::open_read_only;
+use scrubjay_core::finding::{FoundOn, Judgement};
 use scrubjay_core::layout::md_parity::{MdParity, MdVerdict};
 use scrubjay_core::units::{SECTOR_BYTES, SectorRange};
 use std::fs::File;
@@ -45,31 +46,17 @@ impl MemberFiles {
     }
 }
 
-/// The meaning of a mismatch at this level, for people.
-pub(super) fn words_of_level(level: MdLevel) -> &'static str {
-    match level {
-        MdLevel::Raid1 | MdLevel::Raid10 => {
-            "copies differ: may be harmless where swap or a memory-mapped file was being written (nothing reads that again), else one \
-             of them is wrong, and md cannot tell which"
-        }
-        MdLevel::Raid4 | MdLevel::Raid5 => {
-            "the parity does not fit the data: one of the members is wrong, and one parity cannot tell which"
-        }
-        MdLevel::Raid6 => "the parities do not fit the data: at least one of the members is wrong",
-    }
-}
-
 /// A range that does not agree, and its explanation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct JudgedPlace {
     /// The range in md's positions.
     pub range: SectorRange,
-    /// The member that alone explains it.
-    pub member: Option<String>,
+    /// What is known of it.
+    pub judgement: Judgement,
+    /// The member that alone explains it, and where.
+    pub member: Option<FoundOn>,
     /// Whether nothing speaks against what md's repair takes for right: the first copy, or the data.
     pub is_repairable: bool,
-    /// The explanation, for people.
-    pub words: String,
 }
 
 /// Judges the bytes of one page, of all members or copies.
@@ -113,29 +100,24 @@ pub(super) fn explain(geometry: &MdGeometry, files: &MemberFiles, block: SectorR
         }
     }
     joined.retain(|(_, verdict)| *verdict != MdVerdict::Agrees);
-    let explained = joined.into_iter().map(|(range, verdict)| {
-        let level = words_of_level(geometry.level);
-        match verdict {
-            MdVerdict::OneMember(place) => {
-                let (member, start) = places[place];
-                let member = &geometry.members[member];
-                let at = member.data_start + start + range.start.0 - block.start.0;
-                let (name, count) = (&member.name, range.count());
-                let reason = match geometry.level.is_mirror() {
-                    true => "all the others are the same",
-                    false => "every byte that does not fit is explained by this member, and by no other",
-                };
-                let words = format!(
-                    "{level}; if it is one alone, it is {name} (from its sector {at} on, {count} sectors): {reason}"
-                );
-                JudgedPlace { range, member: Some(name.clone()), is_repairable: !trusted.contains(&place), words }
-            }
-            MdVerdict::NoSingleMember => {
-                let words = format!("{level}; no single member explains it");
-                JudgedPlace { range, member: None, is_repairable: false, words }
-            }
-            _ => JudgedPlace { range, member: None, is_repairable: true, words: level.to_owned() },
+    let explained = joined.into_iter().map(|(range, verdict)| match verdict {
+        MdVerdict::OneMember(place) => {
+            let (member, start) = places[place];
+            let member = &geometry.members[member];
+            let sector = member.data_start + start + range.start.0 - block.start.0;
+            let on = FoundOn {
+                number: None,
+                name: Some(member.name.clone()),
+                offset: Some(sector * SECTOR_BYTES),
+                bytes: range.bytes(),
+            };
+            let is_repairable = !trusted.contains(&place);
+            JudgedPlace { range, judgement: Judgement::OneMember, member: Some(on), is_repairable }
         }
+        MdVerdict::NoSingleMember => {
+            JudgedPlace { range, judgement: Judgement::NoSingleMember, member: None, is_repairable: false }
+        }
+        _ => JudgedPlace { range, judgement: Judgement::Undecided, member: None, is_repairable: true },
     });
     explained.collect()
 }
@@ -217,6 +199,12 @@ mod tests {
         files.0[member].write_all_at(&[with; 512], (8 + sector) * 512).unwrap();
     }
 
+    /// The member that explains a place, its first own sector, and how many.
+    fn named(place: &JudgedPlace) -> Option<(&str, u64, u64)> {
+        let on = place.member.as_ref()?;
+        Some((on.name.as_deref()?, on.offset? / SECTOR_BYTES, on.bytes.sectors()))
+    }
+
     #[test]
     fn copies_are_found_in_their_places_and_the_differing_one_is_named() {
         let (raid10, files_10) = (geometry(MdLevel::Raid10, 0x102, 3), files(3));
@@ -226,23 +214,27 @@ mod tests {
         assert_eq!(explain(&raid10, &files_10, block), []);
         spoil(&files_10, 0, 25, 7);
         let found = explain(&raid10, &files_10, block);
-        let words = words_of_level(MdLevel::Raid10).to_owned();
-        let undecided = JudgedPlace { range: SectorRange::at(24, 8), member: None, is_repairable: true, words };
+        let undecided = JudgedPlace {
+            range: SectorRange::at(24, 8),
+            judgement: Judgement::Undecided,
+            member: None,
+            is_repairable: true,
+        };
         assert_eq!(found, [undecided]);
         assert_eq!(copies(&geometry(MdLevel::Raid10, 0x201, 4), block), None, "far copies");
         let (raid1, files_1) = (geometry(MdLevel::Raid1, 0, 3), files(3));
         spoil(&files_1, 1, 3, 7);
         let found = explain(&raid1, &files_1, SectorRange::at(0, 8));
-        assert_eq!((found.len(), found[0].member.as_deref(), found[0].is_repairable), (1, Some("sd1"), true));
-        assert!(found[0].words.contains("from its sector 8 on, 8 sectors"), "{}", found[0].words);
+        assert_eq!((found.len(), named(&found[0]), found[0].is_repairable), (1, Some(("sd1", 8, 8)), true));
         spoil(&files_1, 2, 3, 9);
         let found = explain(&raid1, &files_1, SectorRange::at(0, 8)).remove(0);
-        assert_eq!((found.member, found.is_repairable), (None, false));
+        let (judgement, is_repairable) = (found.judgement, found.is_repairable);
+        assert_eq!((judgement, found.member, is_repairable), (Judgement::NoSingleMember, None, false));
         // The first copy is the one that md's repair would spread.
         let (raid1, files_1) = (geometry(MdLevel::Raid1, 0, 3), files(3));
         spoil(&files_1, 0, 3, 7);
         let found = explain(&raid1, &files_1, SectorRange::at(0, 8)).remove(0);
-        assert_eq!((found.member.as_deref(), found.is_repairable), (Some("sd0"), false));
+        assert_eq!((named(&found), found.is_repairable), (Some(("sd0", 8, 8)), false));
     }
 
     #[test]
@@ -252,8 +244,7 @@ mod tests {
         spoil(&files, 2, 31, 200);
         let found = explain(&raid6, &files, SectorRange::at(16, 16));
         assert_eq!(found.len(), 1);
-        assert_eq!((found[0].range, found[0].member.as_deref()), (SectorRange::at(16, 16), Some("sd2")));
-        assert!(found[0].words.contains("from its sector 24 on, 16 sectors"), "{}", found[0].words);
+        assert_eq!((found[0].range, named(&found[0])), (SectorRange::at(16, 16), Some(("sd2", 24, 16))));
         // Row 1 of five members, left-symmetric: P on the fourth, Q on the last; md's repair writes only these.
         assert!(!found[0].is_repairable);
         let files = self::files(5);

@@ -29,7 +29,7 @@ mod verifier;
 pub use geometry::{MdGeometry, MdLevel, MdMember, MdRefusal};
 pub use kernel_log::LoggedError;
 pub use knobs::{MdFolder, MdKnobs};
-pub use log::{MdFound, MdLog, MdMismatch, MdRepair, Overwritten};
+pub use log::{MdFacts, MdLog, Overwritten};
 pub use undo::put_back_all;
 
 use crate::detector::{self, Detector, OwnTraffic, RequestSources};
@@ -108,7 +108,7 @@ impl MdArray {
         Ok(Some(MdArray {
             path: path.to_owned(),
             id: check_id(&node),
-            log: MdLog::new(geometry.clone()),
+            log: MdLog::default(),
             geometry,
             guards: guards.to_owned(),
             is_repairing: false,
@@ -138,7 +138,7 @@ impl MdArray {
         self.geometry.level
     }
 
-    /// The findings so far; a clone is a handle on the same log.
+    /// What its check tells beside its verdicts; a clone is a handle on the same log.
     pub fn log(&self) -> MdLog {
         self.log.clone()
     }

@@ -4,13 +4,14 @@ use super::geometry::{self, MdGeometry, MdLevel, MdMember, MdRefusal, PAGE_SECTO
 use super::judge::{self, JudgedPlace, MemberFiles};
 use super::kernel_log::KernelLog;
 use super::knobs::{MdKnobs, SyncAction};
-use super::log::{MdLog, MdMismatch, MdRepair, Overwritten};
+use super::log::{MdLog, Overwritten};
 use super::stepper::{MdStepper, StepDone, StepObstacle};
 use crate::clock;
 use crate::verify::{Verifier, VerifyCompletion};
+use scrubjay_core::finding::{Finding, FindingKind, FoundContent, Judgement, Resolution};
 use scrubjay_core::scrub::machine::OpId;
 use scrubjay_core::scrub::verdict::{Cause, VerifyOutcome};
-use scrubjay_core::units::{Nanos, SectorRange};
+use scrubjay_core::units::{Nanos, SectorRange, UnixSeconds};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -116,18 +117,18 @@ impl MdVerifier {
         SectorRange::new(range.start.0, if is_last { self.geometry.sectors } else { range.end.0 })
     }
 
-    /// Notes what md rewrote since `before`; returns how many sectors that were.
-    fn note_repaired(&self, before: &MemberCounts, after: &MemberCounts) -> u64 {
+    /// Notes what md rewrote in a range since `before`; returns how many sectors that were.
+    fn note_repaired(&self, range: SectorRange, before: &MemberCounts, after: &MemberCounts) -> u64 {
         let mut all = 0;
         for (name, &errors) in &after.errors {
             let new = errors.saturating_sub(before.errors.get(name).copied().unwrap_or(errors));
             if new > 0 {
-                self.log.note_repaired(name, new);
+                self.log.note_rewritten(range, name, new);
                 all += new;
             }
         }
         for (name, sectors) in self.rewritten(before, after) {
-            self.log.note_repaired(&name, sectors);
+            self.log.note_rewritten(range, &name, sectors);
             all += sectors;
         }
         all
@@ -183,8 +184,8 @@ impl MdVerifier {
 
     fn judge(&mut self, work: &StepAtWork, result: Result<StepDone, StepObstacle>) -> VerifyOutcome {
         let after = self.counts();
-        let repaired = self.note_repaired(&work.before, &after);
-        self.log.note_errors(self.kernel_log.drain());
+        let repaired = self.note_repaired(work.range, &work.before, &after);
+        self.log.note_errors(work.range, self.kernel_log.drain());
         let positions = self.positions(work.range);
         let listed = self.bad_blocks(positions);
         match result {
@@ -226,45 +227,37 @@ impl MdVerifier {
         let is_repairable =
             self.is_repairing && is_whole && is_whole_read && explained.iter().all(|place| place.is_repairable);
         // A block that cannot be judged is not written to.
-        let (repair, obstacle) = match is_repairable && !explained.is_empty() {
+        let (resolution, obstacle) = match is_repairable && !explained.is_empty() {
             true => self.repair(range),
-            false => (MdRepair::NotRun, None),
-        };
-        let tail = match repair {
-            MdRepair::Agree => "; md has made them agree",
-            MdRepair::StillDiffer => {
-                "; md's repair ran there, and may have overwritten one side, but they still differ: it is being written, or a \
-                 member does not keep what it is given"
-            }
-            MdRepair::Unchecked => {
-                "; md's repair ran there, and may have overwritten one side; what came of it was not seen"
-            }
-            MdRepair::NotRun if !self.is_repairing => "",
-            MdRepair::NotRun if explained.is_empty() => {
-                "; left as it is: its members could not be compared here, or agreed when they were"
-            }
-            MdRepair::NotRun => "; left as it is: md's repair would not make it right",
+            false if self.is_repairing => (Resolution::Spared, None),
+            false => (Resolution::Left, None),
         };
         let differing = explained.iter().map(|place| place.range.count()).sum();
+        let mismatch = |place, judgement, member| Finding {
+            place,
+            kind: FindingKind::Mismatch(judgement),
+            resolution,
+            member,
+            content: FoundContent::Unknown,
+            since: UnixSeconds(0),
+        };
         if explained.is_empty() && obstacle.is_none() {
-            let words = format!("{}{tail}", judge::words_of_level(self.geometry.level));
-            self.log.note_mismatch(MdMismatch { range, member: None, words, repair });
+            self.log.note(mismatch(range, Judgement::NotCompared, None));
         }
-        if repair != MdRepair::NotRun || obstacle.is_none() {
-            for JudgedPlace { range, member, words, .. } in explained {
-                let words = format!("{words}{tail}");
-                self.log.note_mismatch(MdMismatch { range, member, words, repair });
+        if resolution.is_overwritten() || obstacle.is_none() {
+            for JudgedPlace { range, judgement, member, .. } in explained {
+                self.log.note(mismatch(range, judgement, member));
             }
         }
-        match repair {
-            MdRepair::Agree => {
+        match resolution {
+            Resolution::MadeToAgree => {
                 self.log.note_overwritten(Overwritten { sectors: differing, counted, ..Overwritten::default() });
                 return VerifyOutcome::Corrected(u32::try_from(counted).unwrap_or(u32::MAX));
             }
-            MdRepair::StillDiffer | MdRepair::Unchecked => {
+            Resolution::StillDiffers | Resolution::Unchecked => {
                 self.log.note_overwritten(Overwritten { in_vain: 1, ..Overwritten::default() });
             }
-            MdRepair::NotRun => {}
+            _ => {}
         }
         match obstacle {
             Some(obstacle) => self.stopped(obstacle),
@@ -279,19 +272,19 @@ impl MdVerifier {
     }
 
     /// Has md repair a block and check it again. Returns what was done, and what came in between, if anything did.
-    fn repair(&self, range: SectorRange) -> (MdRepair, Option<StepObstacle>) {
+    fn repair(&self, range: SectorRange) -> (Resolution, Option<StepObstacle>) {
         let mut stepper = lock(&self.stepper);
         if let Err(obstacle) = stepper.begin(self.positions(range), SyncAction::Repair) {
-            return (MdRepair::NotRun, Some(obstacle));
+            return (Resolution::Left, Some(obstacle));
         }
         let ended = finish(&mut stepper).and_then(|_| {
             stepper.begin(self.positions(range), SyncAction::Check)?;
             finish(&mut stepper)
         });
         match ended {
-            Ok(StepDone { mismatches: 0, .. }) => (MdRepair::Agree, None),
-            Ok(_) => (MdRepair::StillDiffer, None),
-            Err(obstacle) => (MdRepair::Unchecked, Some(obstacle)),
+            Ok(StepDone { mismatches: 0, .. }) => (Resolution::MadeToAgree, None),
+            Ok(_) => (Resolution::StillDiffers, None),
+            Err(obstacle) => (Resolution::Unchecked, Some(obstacle)),
         }
     }
 
@@ -353,6 +346,10 @@ impl ListedBad {
 }
 
 impl Verifier for MdVerifier {
+    fn findings(&mut self, _is_last: bool) -> Vec<Finding> {
+        self.log.take()
+    }
+
     fn submit(&mut self, id: OpId, range: SectorRange) {
         let before = self.counts();
         self.kernel_log.drain(); // earlier messages do not belong to this range

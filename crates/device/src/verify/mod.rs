@@ -32,6 +32,7 @@ mod scsi;
 
 pub(crate) use imagined::open as imagined;
 
+use scrubjay_core::finding::Finding;
 use scrubjay_core::scrub::machine::OpId;
 use scrubjay_core::scrub::verdict::VerifyOutcome;
 use scrubjay_core::units::{Bytes, Nanos, SectorRange};
@@ -48,6 +49,12 @@ pub trait Verifier: Send {
 
     /// The next completion, or `None` when none comes within `timeout` or no verification is in flight.
     fn wait(&mut self, timeout: Nanos) -> Option<VerifyCompletion>;
+
+    /// What was found since the last call, beside the outcomes; asked after each completion and, as the last time, when the run is over.
+    fn findings(&mut self, is_last: bool) -> Vec<Finding> {
+        let _ = is_last;
+        Vec::new()
+    }
 
     /// Whether its requests are at the disk, among those that a detector counts.
     fn is_at_disk(&self) -> bool {

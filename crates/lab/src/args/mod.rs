@@ -69,7 +69,7 @@ pub fn whole_table() -> Command {
     let ours = LabCommand::command();
     ours.get_subcommands()
         .filter(|verb| args::is_of_lab(verb.get_name()))
-        .fold(args::table(), |table, verb| table.mut_subcommand(verb.get_name().to_owned(), |_| verb.clone()))
+        .fold(args::table(), |table, verb| table.mut_subcommand(verb.get_name(), |_| verb.clone()))
 }
 
 #[cfg(test)]

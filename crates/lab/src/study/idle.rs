@@ -14,7 +14,7 @@ use scrubjay_trace::idleness::{Idleness, MinuteCounts};
 /// Studies the traces.
 pub fn run(args: &StudyIdle) -> Result<Exit> {
     output_folder::check(&args.out)?;
-    let mut facts = StudyProvenance::new();
+    let mut facts = StudyProvenance::of_this_run();
     let loads = source::read(&args.traces, &args.disk, &mut facts)?;
     let spinner = Spinner::with("studying idle intervals");
     let studies = parallel::share(&loads, study);

@@ -19,7 +19,7 @@ const FINDINGS: [&str; 4] = ["integrity-volume", "integrity-table2", "integrity-
 pub fn run(args: &StudyIntegrity) -> Result<Exit> {
     output_folder::check(&args.out)?;
     let machine = bench::HostMachine::read(); // before this process itself keeps it busy
-    let mut facts = StudyProvenance::new();
+    let mut facts = StudyProvenance::of_this_run();
     facts.add("seed", args.seed.to_string());
     facts.add("requests", format!("{} of each workload", args.requests));
     let pieces: Vec<(Workload, Bytes)> =

@@ -16,7 +16,7 @@ use scrubjay_study::mlet::{Driven, Sweep, SweepSetup, page};
 /// Makes the study.
 pub fn run(args: &StudyMlet) -> Result<Exit> {
     output_folder::check(&args.out)?;
-    let mut facts = StudyProvenance::new();
+    let mut facts = StudyProvenance::of_this_run();
     let goal = Goal::new(args.slowdown, args.max_slowdown).form(GoalForm::Average);
     let setup = SweepSetup { disk: args.disk_size, disks: args.disks, seed: args.seed };
     facts.add("seed", args.seed.to_string());

@@ -14,7 +14,7 @@ use scrubjay_study::scrub::{GOALS, page, steps, study};
 /// Makes the study.
 pub fn run(args: &StudyScrub) -> Result<Exit> {
     output_folder::check(&args.out)?;
-    let mut facts = StudyProvenance::new();
+    let mut facts = StudyProvenance::of_this_run();
     let loads = source::read(&args.traces, &args.disk, &mut facts)?;
     let mut goals: Vec<Goal> =
         args.slowdown.iter().map(|&mean| Goal::new(mean, args.max_slowdown).form(GoalForm::Average)).collect();

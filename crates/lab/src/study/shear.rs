@@ -16,7 +16,7 @@ const FINDINGS: [&str; 3] = ["shear-verdicts", "shear-fig07-counts", "shear-vers
 pub fn run(args: &StudyShear) -> Result<Exit> {
     output_folder::check(&args.out)?;
     let effort = Effort { requests: args.requests as usize, repeats: args.repeats as usize, seed: args.seed };
-    let mut facts = StudyProvenance::new();
+    let mut facts = StudyProvenance::of_this_run();
     facts.add("seed", effort.seed.to_string());
     facts.add("requests", format!("N = {}, R = {}", effort.requests, effort.repeats));
     let spinner = Spinner::with("probing modelled arrays");

@@ -1,32 +1,33 @@
-//! What a served volume found wrong while it was scrubbed: fetched whenever there is something new, kept for the result.
+//! What a served volume found wrong while it was scrubbed: fetched whenever there is something new, and given to the scrub.
 
 use super::client::{ClientError, ControlClient};
-use crate::volume::commands::{CommandAnswer, Finding, Status, VolumeCommand, VolumeEvent};
+use crate::volume::commands::{CommandAnswer, Status, VolumeCommand, VolumeEvent};
+use scrubjay_core::finding::Finding;
+use scrubjay_core::units::SectorRange;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// Findings kept, at most; a server keeps no more.
-const KEPT_MAX: usize = 10_000;
 
 /// The findings from a given event on. Clones share them.
 #[derive(Clone, Debug)]
 pub struct FindingsFeed {
     socket: PathBuf,
     is_read_only: bool,
+    chunk_sectors: u64,
     inner: Arc<Mutex<Inner>>,
 }
 
 #[derive(Debug)]
 struct Inner {
     next: u64,
-    findings: Vec<Finding>,
+    /// Why the last findings could not be fetched.
+    obstacle: Option<String>,
 }
 
 impl FindingsFeed {
     /// Starts with the event of the number `next`, of a volume that may be served for reading only.
-    pub(super) fn new(socket: &Path, next: u64, is_read_only: bool) -> FindingsFeed {
-        let inner = Arc::new(Mutex::new(Inner { next, findings: Vec::new() }));
-        FindingsFeed { socket: socket.to_owned(), is_read_only, inner }
+    pub(super) fn new(socket: &Path, next: u64, is_read_only: bool, chunk_sectors: u64) -> FindingsFeed {
+        let inner = Arc::new(Mutex::new(Inner { next, obstacle: None }));
+        FindingsFeed { socket: socket.to_owned(), is_read_only, chunk_sectors, inner }
     }
 
     /// Was the volume served for reading only at the beginning? Then nothing that is found is repaired.
@@ -34,13 +35,22 @@ impl FindingsFeed {
         self.is_read_only
     }
 
-    /// Fetches new events from the server, and keeps the findings among them.
-    ///
-    /// # Errors
-    /// [`ClientError`]; findings fetched before are kept.
-    pub fn fetch(&self) -> Result<(), ClientError> {
+    /// Why the last findings could not be fetched; there may be more than are known.
+    pub fn obstacle(&self) -> Option<String> {
+        self.lock().obstacle.clone()
+    }
+
+    /// Fetches the findings since the last call from the server. Where that fails, [`FindingsFeed::obstacle`] says why.
+    pub(super) fn fetch(&self) -> Vec<Finding> {
+        let mut found = Vec::new();
+        let obstacle = self.fetch_into(&mut found).err().map(|error| error.to_string());
+        self.lock().obstacle = obstacle;
+        found
+    }
+
+    fn fetch_into(&self, found: &mut Vec<Finding>) -> Result<(), ClientError> {
         let mut client = ControlClient::connect(&self.socket)?;
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.lock();
         loop {
             let CommandAnswer::Events(answer) =
                 client.ask(&VolumeCommand::Events { since: inner.next, wait: false })?
@@ -51,13 +61,21 @@ impl FindingsFeed {
             if answer.events.is_empty() {
                 return Ok(());
             }
-            let room = KEPT_MAX.saturating_sub(inner.findings.len());
-            let findings = answer.events.into_iter().filter_map(|event| match event {
-                VolumeEvent::Finding(finding) => Some(finding),
+            found.extend(answer.events.into_iter().filter_map(|event| match event {
+                VolumeEvent::Finding(finding) => Some(self.placed(finding)),
                 _ => None,
-            });
-            inner.findings.extend(findings.take(room));
+            }));
         }
+    }
+
+    /// The finding with its place in the volume's addresses.
+    fn placed(&self, finding: Finding) -> Finding {
+        let place = finding.stripe().and_then(|stripe| {
+            let start = stripe.checked_mul(self.chunk_sectors)?;
+            start.checked_add(self.chunk_sectors)?;
+            Some(SectorRange::at(start, self.chunk_sectors))
+        });
+        Finding { place: place.unwrap_or(finding.place), ..finding }
     }
 
     /// The volume's status now.
@@ -71,16 +89,7 @@ impl FindingsFeed {
         }
     }
 
-    /// The findings fetched so far, oldest first. Of those with the same member, offset, kind and end only the first.
-    pub fn all(&self) -> Vec<Finding> {
-        let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut all: Vec<Finding> = Vec::new();
-        let mut known = std::collections::HashSet::new();
-        for finding in &inner.findings {
-            if known.insert((finding.member, finding.offset, finding.kind.name(), finding.end.name())) {
-                all.push(finding.clone());
-            }
-        }
-        all
+    fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -82,7 +82,7 @@ impl Remote {
             path: path.to_owned(),
             socket: socket.to_owned(),
             id: volume_identity(&status.array),
-            findings: FindingsFeed::new(socket, status.events, status.read_only),
+            findings: FindingsFeed::new(socket, status.events, status.read_only, Bytes(status.chunk_bytes).sectors()),
             status,
         })
     }

@@ -9,6 +9,7 @@ use crate::volume::commands::{
     ActivityMark, ClientActivity, CommandAnswer, Status, Verified, VolumeCommand, VolumeEvents,
 };
 use crate::volume::conditions::VolumeCondition;
+use scrubjay_core::finding::{FindingKind, FoundChunk, FoundContent, Resolution};
 use scrubjay_core::layout::Shape;
 use scrubjay_core::scrub::idle::{Goal, PolicyConfig};
 use scrubjay_core::scrub::machine::{Event, OpId};
@@ -104,7 +105,7 @@ fn verifier(folder: &Path) -> (ServedVerifier, SentCommands) {
         ServedVerifier::new(
             ControlClient::connect(&socket).unwrap(),
             CHUNK_SECTORS,
-            FindingsFeed::new(&socket, 7, false),
+            FindingsFeed::new(&socket, 7, false, CHUNK_SECTORS),
         ),
         commands,
     )
@@ -115,6 +116,26 @@ fn verify(server: &mut ServedVerifier, start: u64, end: u64) -> VerifyOutcome {
     let answer = server.wait(LONG).expect("it answers");
     assert!(answer.id == OpId(start) && answer.started <= answer.finished && answer.counted == 0);
     answer.outcome
+}
+
+#[test]
+fn what_the_server_found_has_a_place_in_the_volumes_addresses() {
+    let folder = tempfile::tempdir().unwrap();
+    let (socket, _) = serve(folder.path(), |command| {
+        let found = r#"{"finding":{"member":2,"path":"c.img","offset":65536,"stripe":5,"chunk":"P1","kind":"corrupt","end":"repaired"}}"#;
+        let is_first = matches!(command, VolumeCommand::Events { since: 7, .. });
+        let events = is_first.then(|| serde_json::from_str(found).unwrap());
+        Some(CommandAnswer::Events(VolumeEvents { next: 8, events: Vec::from_iter(events), ..VolumeEvents::default() }))
+    });
+    let client = ControlClient::connect(&socket).unwrap();
+    let mut server = ServedVerifier::new(client, CHUNK_SECTORS, FindingsFeed::new(&socket, 7, false, CHUNK_SECTORS));
+    assert_eq!(server.findings(false), [], "the server has not said that it found something");
+    let found = server.findings(true);
+    assert_eq!((found.len(), found[0].place), (1, SectorRange::at(5 * CHUNK_SECTORS, CHUNK_SECTORS)));
+    assert_eq!((found[0].kind, found[0].resolution), (FindingKind::Corrupt, Resolution::Repaired));
+    assert_eq!(found[0].content, FoundContent::Stripe { stripe: 5, chunk: FoundChunk::Parity(1) });
+    assert_eq!((found[0].member_number(), found[0].member_name()), (2, Some("c.img")));
+    assert_eq!(server.findings(true), [], "each is given once");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use super::client::{ClientError, ControlClient};
 use super::findings_feed::FindingsFeed;
 use crate::volume::commands::{CommandAnswer, Verified, VolumeCommand};
+use scrubjay_core::finding::Finding;
 use scrubjay_core::scrub::machine::OpId;
 use scrubjay_core::scrub::verdict::{Cause, VerifyOutcome};
 use scrubjay_core::units::{Nanos, SectorRange};
@@ -20,6 +21,8 @@ pub(super) struct ServedVerifier {
     client: ControlClient,
     chunk_sectors: u64,
     findings: FindingsFeed,
+    /// Has the server found something since it was asked what?
+    is_news: bool,
     in_flight: Option<(OpId, Nanos)>,
     /// A completion that needs no answer of the server.
     known: Option<verify::VerifyCompletion>,
@@ -30,7 +33,15 @@ pub(super) struct ServedVerifier {
 
 impl ServedVerifier {
     pub fn new(client: ControlClient, chunk_sectors: u64, findings: FindingsFeed) -> ServedVerifier {
-        ServedVerifier { client, chunk_sectors, findings, in_flight: None, known: None, lost: BTreeSet::new() }
+        ServedVerifier {
+            client,
+            chunk_sectors,
+            findings,
+            is_news: false,
+            in_flight: None,
+            known: None,
+            lost: BTreeSet::new(),
+        }
     }
 
     /// The stripes of a range, which is whole chunks.
@@ -43,9 +54,7 @@ impl ServedVerifier {
     }
 
     fn judge(&mut self, verified: &Verified) -> VerifyOutcome {
-        if verified.corrected > 0 || !verified.lost.is_empty() {
-            let _ = self.findings.fetch(); // for the display; they are fetched again at the end
-        }
+        self.is_news |= verified.corrected > 0 || !verified.lost.is_empty();
         let room = LOST_MAX.saturating_sub(self.lost.len());
         self.lost.extend(verified.lost.iter().take(room));
         match verified {
@@ -93,6 +102,10 @@ impl Verifier for ServedVerifier {
         };
         self.in_flight = None;
         Some(verify::VerifyCompletion { id, outcome, started, finished, counted: 0 })
+    }
+
+    fn findings(&mut self, is_last: bool) -> Vec<Finding> {
+        if is_last || std::mem::take(&mut self.is_news) { self.findings.fetch() } else { Vec::new() }
     }
 }
 

@@ -1,13 +1,11 @@
 //! The commands of the control socket and their answers: one line of JSON each.
 
 use super::conditions::{MemberCondition, VolumeCondition};
-use scrubjay_core::index::{MemberIndex, StripeIndex};
+use super::finding_words;
+use scrubjay_core::finding::Finding;
 use scrubjay_core::layout::Shape;
-use scrubjay_core::units::MemberOffset;
-use scrubjay_core::volume::finding::{CorruptionKind, FindingPlace, Resolution, VolumeFinding};
 use scrubjay_core::volume::format::superblock::{FailureReason, MemberState};
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
 /// A command to a served volume.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -233,7 +231,7 @@ pub struct ActivityMark(pub u64, pub u32, pub u32);
 #[serde(rename_all = "kebab-case")]
 pub enum VolumeEvent {
     /// A row or a block of metadata was not what it should be.
-    Finding(Finding),
+    Finding(#[serde(with = "finding_words")] Finding),
     /// The condition of a member changed.
     Member(MemberEvent),
     /// The condition of the volume changed.
@@ -267,58 +265,6 @@ pub struct VolumeEvents {
     pub times: Vec<u64>,
 }
 
-/// A row or a block of metadata that was not what it should be.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "FindingWords", into = "FindingWords")]
-pub struct Finding {
-    /// The member index.
-    pub member: usize,
-    /// Path of the member's disk, if it has one.
-    pub path: Option<String>,
-    /// Offset on the member, in bytes.
-    pub offset: u64,
-    /// Index of the stripe; `None`: a block of metadata.
-    pub stripe: Option<u64>,
-    /// The chunk of the stripe, or the block of metadata.
-    pub chunk: FindingChunk,
-    /// The kind of corruption.
-    pub kind: CorruptionKind,
-    /// How it ended.
-    pub end: Resolution,
-}
-
-/// What a finding is of.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FindingChunk {
-    /// A data chunk, by its number: `D2`.
-    Data(usize),
-    /// A parity chunk, by its number: `P0`.
-    Parity(usize),
-    /// A block of metadata: `superblock`, `intents 0`, `while-out 0`, `map 3`.
-    Metadata(String),
-}
-
-impl fmt::Display for FindingChunk {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            FindingChunk::Data(number) => write!(f, "D{number}"),
-            FindingChunk::Parity(number) => write!(f, "P{number}"),
-            FindingChunk::Metadata(block) => f.write_str(block),
-        }
-    }
-}
-
-impl From<String> for FindingChunk {
-    fn from(word: String) -> FindingChunk {
-        let number = |letter| word.strip_prefix(letter).and_then(|number: &str| number.parse().ok());
-        match (number('D'), number('P')) {
-            (Some(data), _) => FindingChunk::Data(data),
-            (None, Some(parity)) => FindingChunk::Parity(parity),
-            (None, None) => FindingChunk::Metadata(word),
-        }
-    }
-}
-
 /// A shape as `4+2`.
 mod shape_words {
     use scrubjay_core::layout::Shape;
@@ -334,72 +280,6 @@ mod shape_words {
         let numbers = word.split_once('+').and_then(|(data, parity)| Some((data.parse().ok()?, parity.parse().ok()?)));
         let (data, parity) = numbers.ok_or_else(|| D::Error::custom(format!("`{word}` is no shape such as 4+2")))?;
         Ok(Shape { data, parity })
-    }
-}
-
-/// A finding in its JSON form.
-#[derive(Clone, Serialize, Deserialize)]
-struct FindingWords {
-    member: usize,
-    path: Option<String>,
-    offset: u64,
-    stripe: Option<u64>,
-    chunk: String,
-    kind: String,
-    /// Of a misdirected write: where it belonged, as member index and offset in bytes.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    target: Option<(usize, u64)>,
-    end: String,
-}
-
-impl From<Finding> for FindingWords {
-    fn from(finding: Finding) -> FindingWords {
-        let Finding { member, path, offset, stripe, chunk, kind, end } = finding;
-        let target = match kind {
-            CorruptionKind::MisdirectedWrite { member, offset } => Some((member.get(), offset.get())),
-            _ => None,
-        };
-        let (kind, end) = (kind.name().to_owned(), end.name().to_owned());
-        FindingWords { member, path, offset, stripe, chunk: chunk.to_string(), kind, target, end }
-    }
-}
-
-impl TryFrom<FindingWords> for Finding {
-    type Error = String;
-
-    fn try_from(words: FindingWords) -> Result<Finding, String> {
-        let FindingWords { member, path, offset, stripe, chunk, kind, target, end } = words;
-        let unknown = |word: &str| format!("`{word}` is not known here: is the server of another version?");
-        let target = target.map(|(member, offset)| (MemberIndex(member), MemberOffset(offset)));
-        let kind = CorruptionKind::named(&kind, target).ok_or_else(|| unknown(&kind))?;
-        let end = Resolution::ALL.into_iter().find(|known| known.name() == end).ok_or_else(|| unknown(&end))?;
-        Ok(Finding { member, path, offset, stripe, chunk: chunk.into(), kind, end })
-    }
-}
-
-impl Finding {
-    /// The place of the finding, for people: `stripe 5 D1`, `map 3`.
-    pub fn place(&self) -> String {
-        self.stripe.map_or(self.chunk.to_string(), |stripe| format!("stripe {stripe} {}", self.chunk))
-    }
-
-    /// A volume's record as a finding. `path`: that of the member's disk; `data`: data chunks of a stripe (count).
-    pub fn of(record: &VolumeFinding, path: Option<&str>, data: usize) -> Finding {
-        let chunk = match record.place {
-            FindingPlace::Row { position, .. } if position.get() < data => FindingChunk::Data(position.get()),
-            FindingPlace::Row { position, .. } => FindingChunk::Parity(position.get() - data),
-            FindingPlace::Superblock => FindingChunk::Metadata("superblock".to_owned()),
-            FindingPlace::Page { area, page } => FindingChunk::Metadata(format!("{} {page}", area.name())),
-        };
-        Finding {
-            member: record.member.get(),
-            path: path.map(str::to_owned),
-            offset: record.offset.get(),
-            stripe: record.place.stripe().map(StripeIndex::get),
-            chunk,
-            kind: record.kind,
-            end: record.resolution,
-        }
     }
 }
 

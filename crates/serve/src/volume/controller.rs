@@ -2,10 +2,11 @@
 
 use super::activity::ActivityLog;
 use super::commands::{
-    CommandAnswer, Finding, MemberStatus, Occupied, Status, Stopped, VolumeCommand, VolumeEvent, condition_of,
+    CommandAnswer, MemberStatus, Occupied, Status, Stopped, VolumeCommand, VolumeEvent, condition_of,
 };
 use super::conditions::VolumeCondition;
 use super::events::EventLog;
+use super::finding_words::finding_of;
 use super::stopped::stopped;
 use super::verifications::{FIRST_OWN_ID, STRIPES_MAX, Verifications};
 use crate::control::{CommandHandler, CommandId};
@@ -13,10 +14,10 @@ use crate::ended::ServerEnded;
 use crate::members::MemberTable;
 use crate::server::ServerStop;
 use scrubjay_core::buffer::Buffer;
+use scrubjay_core::finding::Resolution;
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_core::volume::Volume;
 use scrubjay_core::volume::block::{BlockReply, BlockRequest, RequestId};
-use scrubjay_core::volume::finding::Resolution;
 use scrubjay_core::volume::format::returns::ReturnRefusal;
 use scrubjay_core::volume::format::superblock::{FailureReason, MemberState, Superblock, SuperblockError};
 use scrubjay_core::volume::member::{ArrayMachine, MemberIndex, MemberOp, MemberOpDone};
@@ -183,9 +184,10 @@ impl VolumeController {
         self.finding_count += dropped;
         self.events.skip(dropped);
         while let Some(record) = self.volume.poll_finding() {
-            let data = self.volume.superblock().geometry.layout.shape().data;
+            let geometry = self.volume.superblock().geometry;
             let path = self.paths.get(record.member.get()).and_then(Option::as_deref);
-            self.events.push(scrubjay_device::clock::today(), VolumeEvent::Finding(Finding::of(&record, path, data)));
+            self.events
+                .push(scrubjay_device::clock::today(), VolumeEvent::Finding(finding_of(&record, path, &geometry)));
             self.verifications.found(&record);
             self.finding_count += 1;
             self.lost_count += u64::from(record.resolution == Resolution::Lost);

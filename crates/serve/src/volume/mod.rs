@@ -11,6 +11,7 @@ pub mod commands;
 pub mod conditions;
 mod controller;
 mod events;
+pub mod finding_words;
 pub mod gather;
 pub mod offline;
 mod stopped;

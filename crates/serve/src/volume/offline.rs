@@ -1,8 +1,9 @@
 //! Checks a volume without clients: every stripe that was ever written is read in full, and repaired if that is allowed.
 
-use super::commands::Finding;
+use super::finding_words::finding_of;
 use super::gather::Gathered;
 use crate::members::MemberTable;
+use scrubjay_core::finding::Finding;
 use scrubjay_core::index::StripeIndex;
 use scrubjay_core::units::{Nanos, UnixSeconds};
 use scrubjay_core::volume::Volume;
@@ -48,7 +49,6 @@ pub fn check(
     let mut ring = IoRing::new(RING_DEPTH)?;
     let mut volume = gathered.start(is_read_only, today)?;
     let geometry = gathered.assembly.superblock.geometry;
-    let data = geometry.layout.shape().data;
     let mut checked = Checked::default();
     let mut bad = std::collections::BTreeSet::new();
     let (mut next, mut under_way, mut read, mut is_going) = (0, 0, 0, true);
@@ -64,7 +64,7 @@ pub fn check(
         }
         while let Some(record) = volume.poll_finding() {
             let path = gathered.paths.get(record.member.get()).and_then(Option::as_deref);
-            checked.findings.push(Finding::of(&record, path, data));
+            checked.findings.push(finding_of(&record, path, &geometry));
             bad.extend(record.place.stripe());
         }
         if is_going && !progress(next - under_way, geometry.stripes) {

@@ -2,11 +2,12 @@
 
 use super::commands::Verified;
 use crate::control::CommandId;
+use scrubjay_core::finding::Resolution;
 use scrubjay_core::index::StripeIndex;
 use scrubjay_core::units::Nanos;
 use scrubjay_core::volume::Volume;
 use scrubjay_core::volume::block::{BlockFailure, BlockReply, RequestId};
-use scrubjay_core::volume::finding::{Resolution, VolumeFinding};
+use scrubjay_core::volume::finding::VolumeFinding;
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 

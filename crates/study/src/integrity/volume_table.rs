@@ -6,6 +6,7 @@
 use super::kinds;
 use super::rig::{CHUNK, MisdirectedReads, Rig, SECTOR, SHAPE, STRIPES};
 use scrubjay_chart::Table;
+use scrubjay_core::finding::{FindingKind, Judgement};
 use scrubjay_core::index::{MemberIndex, RowIndex};
 use scrubjay_core::layout::ChunkPlace;
 use scrubjay_core::volume::finding;
@@ -187,7 +188,7 @@ fn verdict(scheme: Scheme, is_parity: bool, damage: RowDamage) -> Verdict {
         return Verdict::Missed;
     }
     let names = |finding: &finding::VolumeFinding, place: &ChunkPlace| {
-        finding.kind != finding::CorruptionKind::Mismatch
+        finding.kind != FindingKind::Mismatch(Judgement::Undecided)
             && finding.member == MemberIndex(place.disk)
             && rig.geometry.row_at(finding.offset) == Some(RowIndex(place.row))
     };

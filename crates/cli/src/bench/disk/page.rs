@@ -20,7 +20,7 @@ pub fn write(outcome: &BenchOutcome, method: &str, folder: &Path) -> Result<Vec<
     let mut paragraphs =
         vec![outcome.verdict.sentence.clone(), name.into_iter().flatten().collect::<Vec<_>>().join(", ")];
     paragraphs.extend(outcome.warnings().map(|warning| sentence(&warning.words)));
-    let mut provenance = StudyProvenance::new();
+    let mut provenance = StudyProvenance::of_this_run();
     provenance.add("method", method.to_owned());
     let page = Page { title: "IOPS with latency".to_owned(), paragraphs, exhibits: exhibits(outcome) };
     page::write(&page, folder, provenance.all()).context("the page")

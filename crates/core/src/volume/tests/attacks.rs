@@ -2,9 +2,9 @@
 
 use super::promises::{members_of, right, superblock, wipe};
 use super::*;
+use crate::finding::{FindingKind, Resolution};
 use crate::index::{MemberIndex, RegionIndex, StripePosition};
 use crate::units::VolumeOffset;
-use crate::volume::finding::{CorruptionKind, Resolution};
 use crate::volume::format::assemble::AssembleError;
 use crate::volume::format::geometry::{MetadataArea, SUPERBLOCK_BYTES};
 use crate::volume::format::superblock::{FailureReason, MemberState};
@@ -362,7 +362,7 @@ fn a_bare_array_rebuild_ends_and_undecidable_chunks_stay_errors_until_written() 
     let mut again = Rig::start(rig.stop(), geometry);
     assert!(again.read(0, len) == before, "after a stop in order");
     assert_eq!(verify(&mut again, 0..80), BlockReply::Failed(BlockFailure::Io));
-    assert!(again.kinds().iter().all(|&(.., kind, end)| (kind, end) == (CorruptionKind::MarkedLost, Resolution::Lost)));
+    assert!(again.kinds().iter().all(|&(.., kind, end)| (kind, end) == (FindingKind::MarkedLost, Resolution::Lost)));
     let lost = before.iter().position(Option::is_none).unwrap() as u64 / CHUNK * CHUNK;
     again.write(lost, &vec![3; CHUNK as usize]);
     assert!(killed(again).read(lost, CHUNK) == right(3, CHUNK), "until it is written");

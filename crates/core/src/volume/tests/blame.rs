@@ -92,7 +92,7 @@ fn a_read_that_was_wrong_once_is_called_misdirected_only_if_it_gave_another_plac
     let (member, at) = rig.place(3, 0);
     rig.misdirects = Some((member, at as u64));
     assert!(rig.read(3 * STRIPE, CHUNK) == right(7, CHUNK));
-    assert_eq!(rig.kinds(), [(3, 0, CorruptionKind::Corrupt, Resolution::Transient)]);
+    assert_eq!(rig.kinds(), [(3, 0, FindingKind::Corrupt, Resolution::Transient)]);
 }
 
 /// Without a sound page of the map every stripe counts as written. What lies in those that never were accuses no disk.
@@ -227,7 +227,7 @@ fn a_resync_of_stripes_that_were_never_written_blames_nobody() {
     }
     let mut rig = Rig::start(members, geometry);
     rig.wait(1_000_000_000);
-    let of_rows: u64 = rig.kinds().iter().filter(|(.., kind, _)| *kind == CorruptionKind::Corrupt).count() as u64;
+    let of_rows: u64 = rig.kinds().iter().filter(|(.., kind, _)| *kind == FindingKind::Corrupt).count() as u64;
     assert_eq!((of_rows, faults(&rig).iter().sum()), (0, 0));
 }
 
@@ -278,6 +278,6 @@ fn a_write_lost_over_a_mark_is_a_fault_of_its_disk() {
     rig.write(LOST_AT, &[9; CHUNK as usize]);
     assert!(rig.loses.is_none());
     assert!(rig.read(LOST_AT, CHUNK) == right(9, CHUNK));
-    assert!(rig.kinds().iter().any(|&(_, _, kind, _)| kind == CorruptionKind::LostWrite));
+    assert!(rig.kinds().iter().any(|&(_, _, kind, _)| kind == FindingKind::LostWrite));
     assert_eq!(faults(&rig)[member], before + 1);
 }

@@ -294,11 +294,8 @@ fn damage_that_no_crash_leaves_is_reported_when_the_resync_repairs_it() {
     assert!(again.read(0, 2 * stripe) == vec![Some(1); 2 * stripe as usize]);
     let found: Vec<_> = std::iter::from_fn(|| again.volume.poll_finding()).collect();
     let of = |member: usize| found.iter().filter(|finding| finding.member == MemberIndex(member)).collect::<Vec<_>>();
-    assert!(
-        of(stray).iter().any(|finding| matches!(finding.kind, CorruptionKind::MisdirectedWrite { .. })),
-        "{found:?}"
-    );
-    assert!(of(junk).iter().any(|finding| finding.kind == CorruptionKind::Corrupt), "{found:?}");
+    assert!(of(stray).iter().any(|finding| matches!(finding.kind, FindingKind::MisdirectedWrite { .. })), "{found:?}");
+    assert!(of(junk).iter().any(|finding| finding.kind == FindingKind::Corrupt), "{found:?}");
     assert!(found.iter().all(|finding| finding.resolution == Resolution::Repaired), "{found:?}");
 }
 
@@ -370,7 +367,7 @@ fn a_lost_write_of_a_resync_that_goes_back_loses_nothing_and_blames_nobody_else(
         assert_eq!(again.volume.status().members[places[data].0].1, 1, "{data}+{parity}: the disk that lost it");
         assert_eq!(
             again.kinds(),
-            [(0, data, CorruptionKind::LostWrite, Resolution::Repaired)],
+            [(0, data, FindingKind::LostWrite, Resolution::Repaired)],
             "{data}+{parity}: it is there now"
         );
     }

@@ -3,8 +3,9 @@
 use super::attacks::{STRIPE, filled, verify, write_chunk};
 use super::promises::right;
 use super::*;
+use crate::finding::Resolution;
 use crate::index::MemberIndex;
-use crate::volume::finding::{FindingPlace, Resolution};
+use crate::volume::finding::FindingPlace;
 use crate::volume::format::bits::Bits;
 use crate::volume::format::geometry::{MetadataArea, SUPERBLOCK_BYTES};
 use crate::volume::format::intent::{self, IntentBit};

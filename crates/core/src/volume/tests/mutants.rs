@@ -2,9 +2,9 @@
 
 use super::promises::{members_of, right, superblock, wipe};
 use super::*;
+use crate::finding::Resolution;
 use crate::index::{MemberIndex, RegionIndex, RowIndex, StripePosition};
 use crate::units::VolumeOffset;
-use crate::volume::finding::Resolution;
 use crate::volume::format::geometry::{MetadataArea, SUPERBLOCK_BYTES};
 use crate::volume::format::superblock::MemberState;
 use crate::volume::integrity::tag::{self, ListEntry};

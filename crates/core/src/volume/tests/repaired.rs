@@ -53,7 +53,7 @@ fn an_old_row_that_can_be_read_again_after_a_resync_is_not_called_repaired() {
     rig.pump_until(|rig| rig.loses.is_none());
     rig.unreadable = None;
     rig.pump();
-    assert_eq!(rig.kinds(), [(3, 1, CorruptionKind::Unreadable, Resolution::Reconstructed)]);
+    assert_eq!(rig.kinds(), [(3, 1, FindingKind::Unreadable(None), Resolution::Reconstructed)]);
     assert!(rig.read(0, 40 * CHUNK) == right(8, 40 * CHUNK));
 }
 

@@ -7,12 +7,13 @@ use super::guard::MdGuard;
 use super::judge::MemberFiles;
 use super::kernel_log::KernelLog;
 use super::knobs::{MdKnobs, SyncAction};
-use super::log::{MdLog, MdMismatch, MdRepair};
+use super::log::MdLog;
 use super::stepper::{MdStepper, StepObstacle};
 use super::undo::put_back_with;
 use super::verifier::MdVerifier;
 use crate::verify::Verifier;
 use model::ModelArray;
+use scrubjay_core::finding::{Finding, FindingKind, FoundList, Resolution};
 use scrubjay_core::scrub::machine::OpId;
 use scrubjay_core::scrub::verdict::{Cause, VerifyOutcome};
 use scrubjay_core::units::{Nanos, SectorRange};
@@ -35,6 +36,7 @@ fn stepper(array: &ModelArray, folder: &Path) -> MdStepper {
 struct Checked {
     verifier: MdVerifier,
     log: MdLog,
+    found: FoundList,
     folder: tempfile::TempDir,
 }
 
@@ -45,10 +47,10 @@ fn checked(array: &ModelArray) -> Checked {
 fn with_files(array: &ModelArray, files: MemberFiles, is_repairing: bool) -> Checked {
     let folder = tempfile::tempdir().unwrap();
     let geometry = MdGeometry::read(array, array.with(|state| state.sectors)).unwrap();
-    let log = MdLog::new(geometry.clone());
+    let log = MdLog::default();
     let silent = KernelLog::open("md0", &[]);
     let verifier = MdVerifier::new(stepper(array, folder.path()), geometry, files, silent, log.clone(), is_repairing);
-    Checked { verifier, log, folder }
+    Checked { verifier, log, found: FoundList::default(), folder }
 }
 
 impl Checked {
@@ -59,12 +61,29 @@ impl Checked {
         answer.outcome
     }
 
+    /// All findings so far, as a pass keeps them.
+    fn found(&mut self) -> &[Finding] {
+        self.verifier.findings(false).into_iter().for_each(|finding| self.found.add(finding));
+        self.found.all()
+    }
+
+    fn mismatches(&mut self) -> Vec<Finding> {
+        let is_mismatch = |found: &&Finding| matches!(found.kind, FindingKind::Mismatch(_));
+        self.found().iter().filter(is_mismatch).cloned().collect()
+    }
+
+    /// Sectors that md rewrote, by member.
+    fn rewritten(&mut self) -> Vec<(String, u64)> {
+        let of = |found: &Finding| Some((found.member_name()?.to_owned(), found.member.as_ref()?.bytes.sectors()));
+        self.found().iter().filter_map(of).collect()
+    }
+
     fn guards(&self) -> usize {
         std::fs::read_dir(self.folder.path()).unwrap().count()
     }
 
     fn stopped(&self) -> String {
-        self.log.found().stopped.unwrap_or_default()
+        self.log.facts().stopped.unwrap_or_default()
     }
 }
 
@@ -110,7 +129,7 @@ fn ranges_in_any_order_are_all_checked_and_mismatches_are_found_in_their_ranges(
     let mismatch = VerifyOutcome::Unreadable(Cause::Mismatch);
     assert_eq!(found, [(0, mismatch), (24, mismatch), (63, mismatch)]);
     assert_eq!(array.with(|state| state.read), SECTORS, "nothing twice");
-    let noted: Vec<u64> = checked.log.found().mismatches.iter().map(|found| found.range.count()).collect();
+    let noted: Vec<u64> = checked.mismatches().iter().map(|found| found.place.count()).collect();
     assert_eq!(noted, [CHUNK; 3], "without members to read, whole chunks are named");
     drop(checked.verifier);
     assert_at_rest(&array);
@@ -133,7 +152,7 @@ fn read_errors_that_md_repairs_are_counted_by_member() {
     let mut checked = checked(&array);
     assert_eq!(checked.verify(0, 5 * CHUNK), VerifyOutcome::Clean);
     assert_eq!(checked.verify(5 * CHUNK, 6 * CHUNK), VerifyOutcome::Corrected(16));
-    assert_eq!(checked.log.found().repaired, [("sda".to_owned(), 16)].into());
+    assert_eq!(checked.rewritten(), [("sda".to_owned(), 16)]);
     assert_eq!(checked.verify(5 * CHUNK, 6 * CHUNK), VerifyOutcome::Clean);
 }
 
@@ -160,10 +179,10 @@ fn a_mismatch_is_repaired_only_if_the_copy_that_md_spreads_is_not_the_wrong_one(
         array.with(|state| state.mismatched = [64].into());
         let mut checked = with_files(&array, copies(members, 1024, differing, 64), true);
         let outcome = checked.verify(64, 72);
-        let found = checked.log.found().mismatches;
-        let repair = if is_repaired { MdRepair::Agree } else { MdRepair::NotRun };
-        assert_eq!((found.len(), found[0].repair), (1, repair), "{members} {differing:?}: {found:?}");
-        let overwritten = checked.log.found().overwritten;
+        let found = checked.mismatches();
+        let resolution = if is_repaired { Resolution::MadeToAgree } else { Resolution::Spared };
+        assert_eq!((found.len(), found[0].resolution), (1, resolution), "{members} {differing:?}: {found:?}");
+        let overwritten = checked.log.facts().overwritten;
         assert_eq!((overwritten.sectors > 0, overwritten.counted), (is_repaired, if is_repaired { 8 } else { 0 }));
         let (expected, begun) = match is_repaired {
             true => (VerifyOutcome::Corrected(8), ["check", "repair", "check"].as_slice()),
@@ -192,7 +211,7 @@ fn sectors_that_md_rewrites_without_counting_an_error_are_counted_too() {
     let mut checked = checked(&array);
     assert_eq!(checked.verify(0, 5 * CHUNK), VerifyOutcome::Clean);
     assert_eq!(checked.verify(5 * CHUNK, 6 * CHUNK), VerifyOutcome::Corrected(128));
-    assert_eq!(checked.log.found().repaired, [("sda".to_owned(), 128)].into());
+    assert_eq!(checked.rewritten(), [("sda".to_owned(), 128)]);
 }
 
 #[test]
@@ -225,7 +244,7 @@ fn a_raid_10_that_gains_bad_blocks_meanwhile_is_checked_no_further() {
     assert_eq!(checked.verify(0, CHUNK), VerifyOutcome::Clean);
     array.set_file("dev-sdb/bad_blocks", "3100 4\n");
     assert_eq!(checked.verify(CHUNK, 2 * CHUNK), VerifyOutcome::Gone);
-    let stopped = checked.log.found().stopped.unwrap();
+    let stopped = checked.log.facts().stopped.unwrap();
     assert!(stopped.contains("list of its member sdb"), "{stopped}");
 }
 
@@ -236,19 +255,17 @@ fn a_repair_that_ran_is_told_whatever_came_of_it() {
     array.with(|state| (state.mismatched, state.is_rewritten) = ([64].into(), true));
     let mut checked = with_files(&array, copies(2, 1024, &[1], 64), true);
     assert_eq!(checked.verify(64, 72), VerifyOutcome::Unreadable(Cause::Mismatch));
-    let found = checked.log.found().mismatches;
-    assert_eq!((found.len(), found[0].repair), (1, MdRepair::StillDiffer), "{found:?}");
-    assert!(found[0].words.contains("may have overwritten one side"), "{found:?}");
-    assert_eq!(checked.log.found().overwritten.in_vain, 1);
+    let found = checked.mismatches();
+    assert_eq!((found.len(), found[0].resolution), (1, Resolution::StillDiffers), "{found:?}");
+    assert_eq!(checked.log.facts().overwritten.in_vain, 1);
     // What is read again, and not repaired again, was overwritten all the same.
-    let again = MdMismatch { repair: MdRepair::NotRun, words: "page differs".to_owned(), ..found[0].clone() };
-    checked.log.note_mismatch(again);
-    assert_eq!(checked.log.found().mismatches[0].repair, MdRepair::StillDiffer);
-    // The next run of the pass does not know where, but that.
+    checked.log.note(Finding { resolution: Resolution::Left, ..found[0].clone() });
+    assert_eq!(checked.mismatches()[0].resolution, Resolution::DiffersAgain);
+    // The next run of the pass knows how often.
     drop(checked.verifier);
-    let next = MdLog::new(MdGeometry::read(&array, 1024).unwrap());
+    let next = MdLog::default();
     next.resume(&checked.log.tallies());
-    assert_eq!(next.found().overwritten.in_vain, 1);
+    assert_eq!(next.facts().overwritten.in_vain, 1);
 }
 
 #[test]
@@ -257,9 +274,9 @@ fn a_repair_whose_check_is_cut_short_is_told() {
     array.with(|state| (state.mismatched, state.cuts_check_after_repair) = ([64].into(), true));
     let mut checked = with_files(&array, copies(2, 1024, &[1], 64), true);
     assert!(matches!(checked.verify(64, 72), VerifyOutcome::Gone | VerifyOutcome::Inconclusive(_)));
-    let found = checked.log.found();
-    assert_eq!((found.mismatches.len(), found.mismatches[0].repair), (1, MdRepair::Unchecked), "{found:?}");
-    assert_eq!(found.overwritten.in_vain, 1);
+    let found = checked.mismatches();
+    assert_eq!((found.len(), found[0].resolution), (1, Resolution::Unchecked), "{found:?}");
+    assert_eq!(checked.log.facts().overwritten.in_vain, 1);
 }
 
 #[test]
