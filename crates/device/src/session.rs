@@ -133,11 +133,21 @@ pub struct SessionInfo {
     pub notes: Vec<String>,
 }
 
+/// What the scrub is made of when it starts.
+struct ScrubParts {
+    /// Without its time and date, which are those of the start.
+    config: Config,
+    order: OrderKind,
+    policy: PolicyConfig,
+    coverage: Coverage,
+    pass: Pass,
+}
+
 /// A session that is ready to run.
 pub struct ScrubSession {
     facts: SessionInfo,
     subject: Box<dyn Subject>,
-    scrub_setup: (Config, OrderKind, PolicyConfig, Coverage, Pass),
+    parts: ScrubParts,
     verifier: verify::OpenedVerifier,
     detector: Box<dyn Detector>,
     store: StateStore,
@@ -221,12 +231,12 @@ impl ScrubSession {
             resumed_from: is_old.then_some(pass.begun),
             notes,
         };
-        let scrub_setup = (config, options.order, options.policy, coverage, pass);
+        let parts = ScrubParts { config, order: options.order, policy: options.policy, coverage, pass };
         let detector = watched.detector;
         // A recording must be replayable without the state.
         let is_recalled = !options.fresh && record.is_none() && subject.id().is_certain;
         let learnt = is_recalled.then(|| store.load_learnt()).flatten().map(|learnt| learnt.by(&clock::name()));
-        Ok(ScrubSession { facts, subject, scrub_setup, verifier, detector, store, learnt, record, _claims: claims })
+        Ok(ScrubSession { facts, subject, parts, verifier, detector, store, learnt, record, _claims: claims })
     }
 
     /// The facts known before it runs.
@@ -240,7 +250,7 @@ impl ScrubSession {
     pub fn run(mut self, control: &SessionControl, publish: &mut dyn FnMut(&ScrubReport, &[String])) -> SessionEnded {
         let saver = Saver::new(self.store.clone());
         let class = ioprio::enter_idle_class();
-        let (mut config, order, policy, coverage, pass) = self.scrub_setup;
+        let ScrubParts { mut config, order, policy, coverage, pass } = self.parts;
         config.started = clock::now();
         config.today = clock::today();
         let record_head = record_head(&self.facts.id, &config, order, policy, coverage.grid());

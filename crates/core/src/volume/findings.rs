@@ -1,7 +1,7 @@
 //! The findings that were not fetched yet, and the stripes to verify next.
 
-use super::finding::VolumeFinding;
 use crate::index::StripeIndex;
+use crate::volume::finding::VolumeFinding;
 use std::collections::VecDeque;
 
 /// Findings kept until they are fetched, at most; beyond these the oldest is dropped and counted.

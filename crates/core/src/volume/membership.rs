@@ -1,11 +1,11 @@
 //! The members of a volume, the state of each, and the contents of their superblocks.
 
-use super::disk::PlacedDisk;
-use super::rounds::Rounds;
-use super::volatile_writes::VolatileWrites;
 use crate::index::{MemberIndex, RegionIndex, RowIndex, StripeIndex, indexed};
 use crate::position_set::{MemberSet, PositionSet};
 use crate::units::Nanos;
+use crate::volume::disk::PlacedDisk;
+use crate::volume::durable::rounds::Rounds;
+use crate::volume::durable::volatile_writes::VolatileWrites;
 use crate::volume::format::bits::Bits;
 use crate::volume::format::geometry::Geometry;
 use crate::volume::format::superblock::{MemberState, Superblock};

@@ -8,6 +8,9 @@
 //! opening: recover (reads the maps);  later: resync (what a crash left), verify (scrub), rebuild (a new member)
 //! ```
 //!
+//! Folders: `request` (what clients and scrubs ask), `repair` (what makes it whole again), `durable` (what is kept, and when), `tasks`
+//! (who runs, what is shared and locked), `format`, `integrity` and `plan`.
+//!
 //! Each request is one task (`tasks`), which holds the stripes it works on (`locks`). **Invariants:** a row is used only
 //! after it proved itself, where the scheme lets it; nothing is computed from unproven content; no write is acknowledged
 //! before all its rows are written or their members are durably recorded as out; no repair is reported before it was read
@@ -15,53 +18,20 @@
 
 pub mod block;
 mod disk;
+mod durable;
 pub mod finding;
 mod findings;
 pub mod format;
-mod handle;
 pub mod integrity;
-mod intents;
-mod io;
-mod locks;
-mod lost_mark;
-mod maps;
-mod marks;
 pub mod member;
 mod membership;
-mod metadata;
-mod ops;
 mod options;
-mod parts;
-mod pending_resync;
-mod persist;
 pub mod plan;
-mod put;
-mod read;
-pub mod read_status;
-mod rebuild;
-mod recover;
-mod remains;
 mod repair;
-mod requests;
-mod resync;
-mod rounds;
-mod rows;
-mod scheduler;
-mod seal;
-mod settled;
-mod state;
-mod stripe_write;
-mod syncs;
-mod taken_back;
+pub mod request;
 mod tasks;
 #[cfg(test)]
 mod tests;
-mod unflushed;
-mod verify;
-mod volatile_writes;
-mod wipe;
-mod write;
-mod writes;
 
 use crate::buffer::Buffer;
 use crate::index::StripeIndex;
@@ -74,18 +44,21 @@ use crate::volume::format::uuid::Uuid;
 use crate::volume::format::written;
 use crate::volume::integrity::tag::NUMBER_WRITABLE_END;
 use crate::volume::member::{ArrayMachine, DiskFault, MemberIndex, MemberOp, MemberOpDone};
+use durable::maps::VolumeMaps;
+use durable::persist;
 use finding::VolumeFinding;
 use findings::FindingLog;
-use handle::VolumeHandle;
-use io::Io;
-use maps::VolumeMaps;
 use membership::{Membership, VolumePhase};
-use ops::OpEnd;
 pub use options::{SeededBug, VolumeOptions};
-use scheduler::{Scheduler, WaitList};
+use repair::{metadata, rebuild, recover};
+use request::{requests, verify};
 use scrubjay_code::Code;
-use state::VolumeState;
-use tasks::Tasks;
+use tasks::handle::VolumeHandle;
+use tasks::io::Io;
+use tasks::ops::OpEnd;
+use tasks::scheduler::{Scheduler, WaitList};
+use tasks::state::VolumeState;
+use tasks::task_set::Tasks;
 
 /// The state of a volume, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]

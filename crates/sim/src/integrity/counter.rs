@@ -6,7 +6,7 @@ use scrubjay_core::units::{Bytes, VolumeOffset};
 use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_core::volume::plan::chooser::AccessHistogram;
 use scrubjay_core::volume::plan::{PlanMode, StripePart, split};
-use scrubjay_core::volume::read_status::ReadStatus;
+use scrubjay_core::volume::request::read_status::ReadStatus;
 use scrubjay_trace::RequestKind;
 
 /// The size of the array: 1 PiB. Requests beyond it are left out.

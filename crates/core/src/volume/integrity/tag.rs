@@ -201,7 +201,7 @@ pub fn open_data(appendix: &[u8], identity: RowIdentity, content_sum: Option<u32
 }
 
 /// The version field of a data chunk's appendix, whether or not it can be believed.
-pub(in crate::volume) fn written_version(appendix: &[u8]) -> Version {
+pub fn written_version(appendix: &[u8]) -> Version {
     Version(take_u64(appendix, VERSION))
 }
 
