@@ -8,7 +8,7 @@
  *   map=NAME           raid0, raid1 (pairs), raid4, raid5 (left-symmetric), raid6 (as Linux lays it out), joined (one disk behind the other)
  *   disks=N            heads, up to 64
  *   chunk=BYTES        of the map
- *   lost=N             this disk is not there: what it held is reckoned from the others
+ *   lost=N             this disk is not there: what it held is computed from the others
  *   seek_us=N          for a request that starts more than 1 MiB from where its head is, and for each write of what was just read
  *   kbps=N             rate of each medium in 1000 bytes a second; 0: no limit
  *   iops=N             so many requests pass in a second, whatever they ask for; 0: no limit

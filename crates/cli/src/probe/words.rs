@@ -61,7 +61,7 @@ pub fn finding(finding: &ProbeFinding) -> String {
             format!("the disk of class {class} is fast: {factor:.2} times the others")
         }
         ProbeFinding::Lost { class } => {
-            format!("the disk of class {class} is lost: its chunks are reckoned from all others")
+            format!("the disk of class {class} is lost: its chunks are computed from all others")
         }
         ProbeFinding::LostCopy { class } => {
             format!("the mirror of class {class} answers as one disk: it has lost its copies")
@@ -107,7 +107,7 @@ pub fn unmeasurable(why: &Unmeasurable) -> String {
              from a cache, and what takes the time is the way to it"
         ),
         Unmeasurable::Degraded { percent } => format!(
-            "it lacks members: some {percent} % of what is read wait for whatever else is asked for, as they are reckoned from all \
+            "it lacks members: some {percent} % of what is read wait for whatever else is asked for, as they are computed from all \
              others"
         ),
         Unmeasurable::TooNoisy => {

@@ -79,7 +79,7 @@ fn a_seed_decides_all() {
 fn slow_lost_and_shared_members_are_reported() {
     for (arguments, kind, words) in [
         (["raid5-ls", "--disks", "6", "--slow", "2:1.4"], "slow", "is slow: 1."),
-        (["raid5-ls", "--disks", "6", "--lost", "2"], "lost", "is lost: its chunks are reckoned from all others"),
+        (["raid5-ls", "--disks", "6", "--lost", "2"], "lost", "is lost: its chunks are computed from all others"),
         (["raid0", "--disks", "4", "--same", "0,1"], "unequal", "several members share a disk"),
     ] {
         let ran = simulated(&arguments);

@@ -270,7 +270,7 @@ impl Walk<'_> {
             let missing_others = || missing.iter().filter(|&&place| place != slot);
             let places: Vec<String> = missing_others().map(|place| place.to_string()).collect();
             let why_not = match survives {
-                true if view.is_unsynced => "it is not in sync yet, so what it would reckon may be wrong".to_owned(),
+                true if view.is_unsynced => "it is not in sync yet, so what it would compute may be wrong".to_owned(),
                 true => String::new(),
                 false => format!("what it would need of member {} is missing, or known to be bad", places.join(", ")),
             };
@@ -315,7 +315,7 @@ impl Walk<'_> {
         for piece in endangered {
             if Some(piece) != own {
                 let words =
-                    format!("sector {}: of a missing member, and cannot be reckoned without this one", piece.start);
+                    format!("sector {}: of a missing member, and cannot be computed without this one", piece.start);
                 self.layer(depth, &array.name, Some(piece), LayerKind::Md, words, None);
             }
             self.climb(array, piece, depth + 1, &keepers);

@@ -292,7 +292,7 @@ def _client(client, workers, memory_limit):
         raise OptionError("the fleet needs Dask: pip install 'scrubjay[dask]'") from None
     import dask.config
 
-    from .heedless import Heedless
+    from .sigint import IgnoresInterrupt
 
     if client is not None and not isinstance(client, str):
         yield client
@@ -317,7 +317,7 @@ def _client(client, workers, memory_limit):
         except RuntimeError:
             raise SchedulerError(f"the workers do not start; a script must call this below: {_GUARD}") from None
         with cluster, distributed.Client(cluster) as own:
-            own.register_plugin(Heedless())
+            own.register_plugin(IgnoresInterrupt())
             yield own
 
 

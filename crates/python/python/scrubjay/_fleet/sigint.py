@@ -1,17 +1,17 @@
-"""Workers of this machine do not heed Ctrl-C, which a terminal sends to them, too: the client does, and ends them."""
+"""Workers of this machine ignore Ctrl-C, which a terminal sends to them, too: the client ends them."""
 
 import signal
 import threading
 
 from distributed import WorkerPlugin
 
-__all__ = ["Heedless"]
+__all__ = ["IgnoresInterrupt"]
 
 
-class Heedless(WorkerPlugin):
+class IgnoresInterrupt(WorkerPlugin):
     """A plugin of Dask's workers."""
 
-    name = "scrubjay-heedless"
+    name = "scrubjay-ignores-interrupt"
 
     def setup(self, worker) -> None:
         """Called by each worker as it begins."""
