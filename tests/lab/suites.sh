@@ -45,6 +45,11 @@ proves() { # NAME
   expect "$name: an alert is proven" "$(grep -c 'exec is proven' "$work/alerts")" 1
 }
 
+# The researcher's program, where it lies beside.
+lab_runs() { # NAME
+  expect "$1: scrubjay-lab is started" "$("${run[@]}" "$program" trace generate --list 2>&1 | grep -c '^memoryless')" 1
+}
+
 # A clean Debian with its /dev, /proc and /sys, which the rest is copied from.
 clean() { # SUITE ARCHITECTURE
   local base=${XDG_CACHE_HOME:-$HOME/.cache}/scrubjay-suites/$1-$2.tar
@@ -98,6 +103,7 @@ for architecture in amd64 arm64; do
     clean "$suite" "$architecture" || { row "$suite" "$architecture" "deb" "not tried: the archive does not give it ($(grep -m1 -E '^(E|Err|W)[: ]' "$work/mmdebstrap" | cut -c1-120))"; continue; }
     in_root
     cp "$package" "$root/tmp/scrubjay.deb"
+    cp "${package/scrubjay_/scrubjay-lab_}" "$root/tmp/lab.deb"
     begun=$SECONDS before=$failed
     cp /etc/resolv.conf "$root/etc/"
     "${run[@]}" apt-get -q -o Acquire::Check-Valid-Until=false update >"$work/apt" 2>&1 || fail "$name: the archive is reached: $(tail -3 "$work/apt")"
@@ -107,6 +113,8 @@ for architecture in amd64 arm64; do
       continue
     fi
     proves "$name" || true
+    "${run[@]}" apt-get -q -y install --no-install-recommends /tmp/lab.deb >"$work/apt" 2>&1 || fail "$name: scrubjay-lab installed: $(tail -9 "$work/apt")"
+    lab_runs "$name"
     [ "$failed" = "$before" ] && row "$suite" "$architecture" "deb" "installed, scrubbed, proven: $((SECONDS - begun)) s" || row "$suite" "$architecture" "deb" "FAILED"
   done
 done
@@ -120,6 +128,8 @@ if is_wanted rpm && package=$(find "$dist" -name 'scrubjay-[0-9]*.x86_64.rpm' | 
   rpm --root "$root" --install --nodeps "$package" >"$work/rpm" 2>&1 || fail "rpm: installed: $(tail -3 "$work/rpm")"
   expect "rpm: its files are as it says" "$(rpm --root "$root" --verify --nodeps scrubjay 2>&1 | head -3)" ""
   proves rpm || true
+  rpm --root "$root" --install --nodeps "${package/scrubjay-/scrubjay-lab-}" >"$work/rpm" 2>&1 || fail "rpm: scrubjay-lab installed: $(tail -3 "$work/rpm")"
+  lab_runs rpm
   rpm --root "$root" --erase --nodeps scrubjay >"$work/rpm" 2>&1 || fail "rpm: removed: $(tail -3 "$work/rpm")"
   expect "rpm: removed, no program is left" "$(test -e "$root/usr/bin/scrubjay" && echo left || echo none)" none
   [ "$failed" = "$before" ] && row "rpm --root" amd64 rpm "installed, scrubbed, proven, removed: $((SECONDS - begun)) s" || row "rpm --root" amd64 rpm FAILED
@@ -135,9 +145,10 @@ if is_wanted static && archive=$(find "$dist" -name 'scrubjay-*x86_64*.tar.gz' |
   cp "$busybox" "$root/bin/busybox"
   chroot "$root" /bin/busybox --install /bin
   tar -C "$root/tmp" -xzf "$archive"
-  cp "$root"/tmp/scrubjay-*/bin/scrubjay "$root/usr/bin/"
+  cp "$root"/tmp/scrubjay-*/bin/scrubjay{,-lab} "$root/usr/bin/"
   in_root
   proves "static, busybox" || true
+  lab_runs "static, busybox"
   expect "static: a name is looked up without a library" \
     "$("${run[@]}" sh -c "printf '[alert.email]\nto = [\"a@b.c\"]\nserver = \"no.such.host.invalid\"\n' >/run/mail.toml; SCRUBJAY_RUN=/run/x; export SCRUBJAY_RUN; mkdir -p /run/x; $program watch --config /run/mail.toml --state /run/y 2>/run/y.log & sleep 3; $program alert test 2>&1; kill %1" | grep -c 'no.such.host.invalid')" 1
   [ "$failed" = "$before" ] && row "busybox alone" amd64 static "scrubbed, proven: $((SECONDS - begun)) s" || row "busybox alone" amd64 static FAILED
