@@ -90,14 +90,14 @@ impl Watch {
             return; // nothing has changed
         }
         if disk.reading.resize(facts.sectors, now) {
-            self.changed.insert(RowKey::Reading(SubjectKey::Disk(key.clone())));
+            self.pending.change(RowKey::Reading(SubjectKey::Disk(key.clone())));
         }
         if is_new || disk.row.facts != facts {
             disk.row.facts = facts;
-            self.changed.insert(RowKey::Disk(key.clone()));
+            self.pending.change(RowKey::Disk(key.clone()));
         }
         if is_new {
-            self.changed.insert(RowKey::Reading(SubjectKey::Disk(key)));
+            self.pending.change(RowKey::Reading(SubjectKey::Disk(key)));
         }
         if disk.live.name.is_none() {
             // The live state from before the disk was gone is out of date.
@@ -129,7 +129,7 @@ impl Watch {
             return;
         }
         if known.is_none_or(|known| known.facts != facts) {
-            self.changed.insert(RowKey::Array(facts.key.clone()));
+            self.pending.change(RowKey::Array(facts.key.clone()));
         }
         let key = facts.key.clone();
         let was_absent = known.is_none_or(|known| known.absent_since.is_some());
@@ -147,7 +147,7 @@ impl Watch {
             // An array whose checker cannot be driven at present keeps the state of its check.
             (None, known) => known,
             (Some(sectors), None) => {
-                self.changed.insert(row_key);
+                self.pending.change(row_key);
                 Some(ReadingState::new(sectors, MediaKind::Spinning, now))
             }
             (Some(sectors), Some(mut known)) => {
@@ -155,7 +155,7 @@ impl Watch {
                     known = ReadingState::restored(known.row, known.idle);
                 }
                 if known.resize(sectors, now) {
-                    self.changed.insert(row_key);
+                    self.pending.change(row_key);
                 }
                 Some(known)
             }

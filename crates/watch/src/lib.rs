@@ -55,6 +55,7 @@ mod loss_condition;
 mod observe;
 mod outbox;
 pub mod passes;
+mod pending;
 pub mod pool;
 mod pool_conditions;
 mod queue;

@@ -83,7 +83,7 @@ impl Watch {
         is_news |= state(disk) != before;
         let key = RowKey::Disk(disk.row.facts.key.clone());
         if disk.row.unknown_since != unknown_since || disk.row.smart_read == now || disk.row.word != before.4 {
-            self.changed.insert(key);
+            self.pending.change(key);
         }
         is_news
     }
@@ -128,7 +128,7 @@ impl Watch {
             self.reading_mut(&key).into_iter().for_each(|reading| reading.live.is_wanted = false);
         }
         if is_news {
-            self.changed.insert(RowKey::Reading(key.clone()));
+            self.pending.change(RowKey::Reading(key.clone()));
         }
         if let (SubjectKey::Disk(key), SessionNews::Finished(report)) = (key, &news)
             && is_pass_over
@@ -136,7 +136,7 @@ impl Watch {
             && let Some(disk) = self.disks.get_mut(&key)
         {
             note_service(disk, report.service_nanos);
-            self.changed.insert(RowKey::Disk(key));
+            self.pending.change(RowKey::Disk(key));
         }
     }
 }

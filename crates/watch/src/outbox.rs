@@ -43,27 +43,27 @@ impl Watch {
                 (row.is_under_way, row.next_attempt) =
                     (true, after(now, ANSWER_MAX.saturating_mul(self.settings.pace)));
                 wake = wake.min(row.next_attempt);
-                self.changed.insert(RowKey::Message(row.number));
+                self.pending.change(RowKey::Message(row.number));
                 sends.push(WatchOp::Send(Box::new(row.clone())));
             }
         }
-        self.ops_after_rows.extend(sends);
+        self.pending.after_rows(sends);
         self.wake_at(wake);
     }
 
     pub(crate) fn message_sent(&mut self, now: UnixSeconds, number: u64) {
         let Some(row) = self.outbox.remove(&number) else { return };
-        self.dropped.insert(RowKey::Message(number));
+        self.pending.drop_row(RowKey::Message(number));
         if let Some(channel) = self.channels.get_mut(&row.channel) {
             (channel.failing_since, channel.delivered) = (None, Some(now));
-            self.changed.insert(RowKey::Channel(row.channel.clone()));
+            self.pending.change(RowKey::Channel(row.channel.clone()));
         }
         // The channel accepts again: its waiting messages go now, in order.
         for waiting in self.outbox.values_mut().filter(|waiting| waiting.channel == row.channel && waiting.attempts > 0)
         {
             if !waiting.is_under_way && waiting.next_attempt > now {
                 waiting.next_attempt = now;
-                self.changed.insert(RowKey::Message(waiting.number));
+                self.pending.change(RowKey::Message(waiting.number));
             }
         }
     }
@@ -73,19 +73,19 @@ impl Watch {
         let oldest = self.outbox.values_mut().find(|row| row.channel == channel && row.attempts > 0);
         if let Some(row) = oldest.filter(|row| !row.is_under_way && row.next_attempt > now) {
             row.next_attempt = now;
-            self.changed.insert(RowKey::Message(row.number));
+            self.pending.change(RowKey::Message(row.number));
         }
     }
 
     pub(crate) fn message_failed(&mut self, now: UnixSeconds, number: u64) {
         let Some(row) = self.outbox.get_mut(&number) else { return };
         row.failed(now);
-        self.changed.insert(RowKey::Message(number));
+        self.pending.change(RowKey::Message(number));
         if let Some(channel) = self.channels.get_mut(&row.channel)
             && channel.failing_since.is_none()
         {
             channel.failing_since = Some(now);
-            self.changed.insert(RowKey::Channel(row.channel.clone()));
+            self.pending.change(RowKey::Channel(row.channel.clone()));
         }
     }
 
@@ -94,7 +94,7 @@ impl Watch {
         refused.sort();
         if let Some(row) = self.channels.get_mut(channel).filter(|row| row.refused != refused) {
             row.refused = refused;
-            self.changed.insert(RowKey::Channel(channel.to_owned()));
+            self.pending.change(RowKey::Channel(channel.to_owned()));
         }
     }
 
@@ -107,18 +107,18 @@ impl Watch {
             self.channels.values().filter(|row| !is_same(row)).map(|row| row.name.clone()).collect();
         for name in removed {
             self.channels.remove(&name);
-            self.dropped.insert(RowKey::Channel(name));
+            self.pending.drop_row(RowKey::Channel(name));
         }
         for AlertChannel { name, fingerprint, proven_elsewhere } in channels {
             if !self.channels.contains_key(name) {
                 self.channels.insert(name.clone(), ChannelRow::new(name.clone(), *fingerprint, now));
-                self.changed.insert(RowKey::Channel(name.clone()));
+                self.pending.change(RowKey::Channel(name.clone()));
             }
             // A date to come proves nothing.
             let Some(on) = proven_elsewhere.filter(|on| *on <= now) else { continue };
             if let Some(row) = self.channels.get_mut(name).filter(|row| row.proven.is_none_or(|proven| proven < on)) {
                 row.proven = Some(on);
-                self.changed.insert(RowKey::Channel(name.clone()));
+                self.pending.change(RowKey::Channel(name.clone()));
             }
         }
         // Without any channel all messages wait for one.
@@ -143,7 +143,7 @@ impl Watch {
                 continue; // the channel still exists, whatever its settings are now
             }
             self.outbox.remove(&number);
-            self.dropped.insert(RowKey::Message(number));
+            self.pending.drop_row(RowKey::Message(number));
             if row.reason != MessageReason::Resolved {
                 continue; // if the incident is over, its last message reports that
             }
@@ -157,7 +157,7 @@ impl Watch {
                 let (number, is_under_way, next_attempt) = (self.host.next_message, false, now);
                 self.outbox.insert(number, MessageRow { number, channel, is_under_way, next_attempt, ..row.clone() });
                 self.host.next_message += 1;
-                self.changed.extend([RowKey::Message(number), RowKey::Host]);
+                self.pending.change_all([RowKey::Message(number), RowKey::Host]);
             }
         }
     }

@@ -224,7 +224,7 @@ impl Watch {
         // Reads of a session are dated by its reports, so the beginning of its pass must not change.
         if reading.live.session == SessionPhase::None && reading.row.passes.begun.0 == 0 {
             reading.row.passes.begin(now);
-            self.changed.insert(RowKey::Reading(key.clone()));
+            self.pending.change(RowKey::Reading(key.clone()));
         }
     }
 
@@ -263,7 +263,7 @@ impl Watch {
             reading.live.silence = if reading.hangs() { reading.live.silence } else { 0 };
             reading.live.session = SessionPhase::Stopping;
             wake = after(now, RECHECK);
-            self.ops_after_rows.extend(name.map(|name| WatchOp::StopSession(name, hold_back)));
+            self.pending.after_rows(name.map(|name| WatchOp::StopSession(name, hold_back)));
         }
         self.wake_at(wake);
         waiting.sort();
@@ -313,8 +313,8 @@ impl Watch {
         (reading.live.silence, reading.live.has_news) = (0, false);
         reading.live.done_before = reading.row.passes.done;
         let (pass, begun) = (reading.row.passes.finished + 1, reading.row.passes.begun);
-        self.ops_after_rows.extend(name.map(|name| WatchOp::BeginSession(name, pass, begun, budget)));
-        self.changed.insert(RowKey::Reading(key.clone()));
+        self.pending.after_rows(name.map(|name| WatchOp::BeginSession(name, pass, begun, budget)));
+        self.pending.change(RowKey::Reading(key.clone()));
     }
 
     /// The most likely seconds that the rest of a pass takes from now on, in these open hours.
@@ -351,7 +351,7 @@ impl Watch {
         if let Some((forecast, seconds)) = reading.row.forecast.take() {
             let begun = forecast.likely.0.saturating_sub(seconds);
             self.host.errors.add(now.0.saturating_sub(begun) as f32 / seconds.max(1) as f32);
-            self.changed.insert(RowKey::Host);
+            self.pending.change(RowKey::Host);
         }
     }
 

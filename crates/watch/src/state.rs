@@ -8,11 +8,12 @@ use crate::facts::{ArrayFacts, DiskFacts, DiskKey, SmartRefusal};
 use crate::forecast::AllForeseen;
 use crate::health::{self, DriveReport, HealthSign, HealthState, OwnEvidence};
 use crate::incident::{IncidentKey, IncidentRow, PastIncident};
+use crate::pending::Pending;
 use crate::reading::ReadingState;
 use crate::rows::{DiskRow, HostRow, MessageRow, RowKey, WatchRow};
 use crate::settings::WatchSettings;
 use scrubjay_core::units::UnixSeconds;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::BTreeMap;
 
 /// Seconds after which SMART data are out of date: a day, and some hours for a disk that was asleep when it was to be read.
 pub const STALE_AFTER: u64 = 26 * HOUR;
@@ -186,12 +187,8 @@ pub struct Watch {
     pub(crate) blind_since: Option<UnixSeconds>,
     /// Messages about incidents wait until then: after a suspend things are looked at first.
     pub(crate) tells_from: UnixSeconds,
-    /// Operations for the pump, in order.
-    pub(crate) ops: VecDeque<WatchOp>,
-    /// Operations that must follow the rows which are to be kept first.
-    pub(crate) ops_after_rows: Vec<WatchOp>,
-    pub(crate) changed: BTreeSet<RowKey>,
-    pub(crate) dropped: BTreeSet<RowKey>,
+    /// What is to be kept and done.
+    pub(crate) pending: Pending,
     /// The time of the last turn.
     pub(crate) last_turn: UnixSeconds,
     /// When the next turn is due.
@@ -274,17 +271,12 @@ impl Watch {
 
     /// Emits the rows that changed, in front of the operations that must follow them.
     pub(crate) fn flush(&mut self) {
-        let changed = std::mem::take(&mut self.changed);
+        let (changed, dropped) = self.pending.take_keys();
         let rows: Vec<WatchRow> = changed.iter().filter_map(|key| self.row(key)).collect();
-        let dropped: Vec<RowKey> =
-            std::mem::take(&mut self.dropped).into_iter().filter(|key| self.row(key).is_none()).collect();
+        let dropped: Vec<RowKey> = dropped.into_iter().filter(|key| self.row(key).is_none()).collect();
         let keep = (!rows.is_empty() || !dropped.is_empty()).then_some(WatchOp::Keep(rows, dropped));
-        let ops_after_rows = std::mem::take(&mut self.ops_after_rows);
-        if self.is_planted(WatchBug::SendBeforeKeep) {
-            self.ops.extend(ops_after_rows.into_iter().chain(keep));
-        } else {
-            self.ops.extend(keep.into_iter().chain(ops_after_rows));
-        }
+        let is_kept_first = !self.is_planted(WatchBug::SendBeforeKeep);
+        self.pending.queue(keep, is_kept_first);
     }
 
     /// The state of a disk, and its signs.

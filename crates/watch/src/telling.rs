@@ -70,14 +70,14 @@ impl Watch {
                     self.forget_past(key);
                 }
             }
-            self.changed.insert(RowKey::Incident(key.clone()));
+            self.pending.change(RowKey::Incident(key.clone()));
         }
         self.note_presence(now, &conditions);
         let mut wake = UnixSeconds(u64::MAX);
         for (key, incident) in &mut self.incidents {
             let (is_changed, next) = incident.lower_known(now);
             if is_changed {
-                self.changed.insert(RowKey::Incident(key.clone()));
+                self.pending.change(RowKey::Incident(key.clone()));
             }
             wake = next.map_or(wake, |next| wake.min(next));
         }
@@ -91,7 +91,7 @@ impl Watch {
             match incident.note_gone(now) {
                 Err((at, is_new)) if exists && !self.is_planted(WatchBug::FlapUnbounded) => {
                     if is_new {
-                        self.changed.insert(RowKey::Incident(key));
+                        self.pending.change(RowKey::Incident(key));
                     }
                     self.wake_at(at);
                 }
@@ -128,7 +128,7 @@ impl Watch {
                 is_changed = true;
             }
             if is_changed {
-                self.changed.insert(RowKey::Incident(key.clone()));
+                self.pending.change(RowKey::Incident(key.clone()));
             }
         }
     }
@@ -145,14 +145,14 @@ impl Watch {
 
     fn forget_past(&mut self, key: &IncidentKey) {
         if self.past.remove(key).is_some() {
-            self.dropped.insert(RowKey::Past(key.clone()));
+            self.pending.drop_row(RowKey::Past(key.clone()));
         }
     }
 
     /// Ends an incident, and reports that to the channels that had reported it.
     fn resolve(&mut self, now: UnixSeconds, key: &IncidentKey) {
         let Some(mut incident) = self.incidents.remove(key) else { return };
-        self.dropped.insert(RowKey::Incident(key.clone()));
+        self.pending.drop_row(RowKey::Incident(key.clone()));
         if incident.last_message.is_some() {
             incident.note_written(now);
             let text = self.incident_letter(&incident, MessageReason::Resolved, now);
@@ -168,7 +168,7 @@ impl Watch {
             });
             if self.has_subject(&key.subject) {
                 self.past.insert(key.clone(), incident.past(now));
-                self.changed.insert(RowKey::Past(key.clone()));
+                self.pending.change(RowKey::Past(key.clone()));
             }
         }
     }
@@ -247,7 +247,7 @@ impl Watch {
         for name in new_channels {
             if let Some(channel) = self.channels.get_mut(&name) {
                 channel.is_caught_up = true;
-                self.changed.insert(RowKey::Channel(name.clone()));
+                self.pending.change(RowKey::Channel(name.clone()));
             }
             let open =
                 self.incidents.values().filter(|incident| incident.last_message.is_some() && !incident.is_accepted);
@@ -283,7 +283,7 @@ impl Watch {
         for key in about {
             if let Some(incident) = self.incidents.get_mut(&key) {
                 incident.record_message(now, reason, number);
-                self.changed.insert(RowKey::Incident(key));
+                self.pending.change(RowKey::Incident(key));
             }
         }
     }
@@ -350,12 +350,12 @@ impl Watch {
                 is_under_way: false,
                 may_be_repeated: false,
             };
-            self.changed.insert(RowKey::Message(row.number));
+            self.pending.change(RowKey::Message(row.number));
             self.outbox.insert(row.number, row);
             self.host.next_message += 1;
         }
         self.host.next_message = self.host.next_message.max(first.number + 1);
-        self.changed.insert(RowKey::Host);
+        self.pending.change(RowKey::Host);
         first
     }
 
@@ -375,7 +375,7 @@ impl Watch {
                 }
                 channel.code = Some(code);
                 self.wrong_codes.remove(name);
-                self.changed.insert(RowKey::Channel(name.clone()));
+                self.pending.change(RowKey::Channel(name.clone()));
             }
         }
         self.write(now, reason, Vec::new(), Urgency::Notice, None, |watch, name| {
@@ -393,7 +393,7 @@ impl Watch {
         let month = local.day.month_number();
         if self.host.reported_month == 0 {
             self.host.reported_month = month; // the watch began in the middle of its first month
-            self.changed.insert(RowKey::Host);
+            self.pending.change(RowKey::Host);
         }
         let is_time = local.second >= REPORT_HOUR * HOUR as u32 && !self.is_planted(WatchBug::NoReport);
         if month > self.host.reported_month && is_time && !self.channels.is_empty() {

@@ -7,12 +7,13 @@ use crate::events::{PersonCommand, WatchBug, WatchEvent, WatchOp};
 use crate::facts::{MediaKind, SessionNews, SubjectKey};
 use crate::forecast::IdleWeek;
 use crate::incident::{GATHER, IncidentKey, IncidentKind, IncidentRow, IncidentSubject, MessageReason};
+use crate::pending::Pending;
 use crate::reading::{ReadingState, SessionPhase};
 use crate::rows::{CLOCK_SLACK, HostRow, ReadingRow, RowKey, WatchRow};
 use crate::settings::WatchSettings;
 use crate::state::{ArrayState, DiskState, MISSING_AFTER, Watch};
 use scrubjay_core::units::UnixSeconds;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 impl Watch {
     /// Restores the machine from the rows that were kept; without rows it starts new. Messages that were under way may
@@ -41,10 +42,7 @@ impl Watch {
             are_arrays_known: false,
             blind_since: None,
             tells_from: UnixSeconds(0),
-            ops: VecDeque::new(),
-            ops_after_rows: Vec::new(),
-            changed: BTreeSet::new(),
-            dropped: BTreeSet::new(),
+            pending: Pending::default(),
             last_turn: now,
             wake: now,
             is_resumed: false,
@@ -99,15 +97,15 @@ impl Watch {
     /// Marks messages that were under way, which may have arrived.
     fn mark_repeats(&mut self, now: UnixSeconds) {
         if self.is_planted(WatchBug::ForgetUnderWay) {
-            self.dropped
-                .extend(self.outbox.values().filter(|row| row.is_under_way).map(|row| RowKey::Message(row.number)));
+            self.pending
+                .drop_rows(self.outbox.values().filter(|row| row.is_under_way).map(|row| RowKey::Message(row.number)));
             self.outbox.retain(|_, row| !row.is_under_way);
         }
         let is_marked = !self.is_planted(WatchBug::RepeatUnmarked);
         for row in self.outbox.values_mut().filter(|row| row.is_under_way) {
             (row.is_under_way, row.next_attempt) = (false, now);
             row.may_be_repeated = is_marked;
-            self.changed.insert(RowKey::Message(row.number));
+            self.pending.change(RowKey::Message(row.number));
         }
     }
 
@@ -198,7 +196,7 @@ impl Watch {
             WatchEvent::Recipients(channel, refused) => self.recipients_refused(&channel, refused),
             WatchEvent::HistoryLost(loss) => {
                 self.note_loss(now, loss);
-                self.changed.insert(RowKey::Host);
+                self.pending.change(RowKey::Host);
             }
             WatchEvent::ArraysKnown(are_known) => self.are_arrays_known = are_known,
             WatchEvent::OnBattery(is_on_battery) => self.is_on_battery = is_on_battery,
@@ -220,7 +218,7 @@ impl Watch {
 
     /// The next operation, in order.
     pub fn poll_op(&mut self) -> Option<WatchOp> {
-        self.ops.pop_front()
+        self.pending.next_op()
     }
 
     /// When to send the next tick at the latest.
@@ -250,11 +248,11 @@ impl Watch {
         self.readings_mut().for_each(|reading| reading.note_silence(passed / pace));
         if elapsed(now, self.host.checked) >= DAY {
             self.host.checked = now;
-            self.changed.insert(RowKey::Host);
+            self.pending.change(RowKey::Host);
             let idle: Vec<RowKey> = self.subjects().map(|subject| RowKey::Idle(subject.key())).collect();
-            self.changed.extend(idle);
+            self.pending.change_all(idle);
             self.are_passes_planned = false;
-            self.ops_after_rows.extend((!self.is_planted(WatchBug::NoHeartbeat)).then_some(WatchOp::Heartbeat));
+            self.pending.after_rows((!self.is_planted(WatchBug::NoHeartbeat)).then_some(WatchOp::Heartbeat));
         }
         self.wake_at(after(self.host.checked, DAY));
         self.register_twins(now);
@@ -292,7 +290,7 @@ impl Watch {
                 || disk.live.smart_requested > now
             {
                 disk.live.smart_requested = now;
-                self.ops_after_rows.push(WatchOp::ReadSmart(name.clone()));
+                self.pending.after_rows([WatchOp::ReadSmart(name.clone())]);
             }
             wake = wake.min(after(disk.live.smart_requested, every));
         }
@@ -305,11 +303,11 @@ impl Watch {
         match command {
             PersonCommand::PauseFor(seconds) => {
                 (self.host.paused_until, self.host.paused_for) = (after(now, seconds), seconds);
-                self.changed.insert(RowKey::Host);
+                self.pending.change(RowKey::Host);
             }
             PersonCommand::Resume => {
                 (self.host.paused_until, self.host.paused_for) = (UnixSeconds(0), 0);
-                self.changed.insert(RowKey::Host);
+                self.pending.change(RowKey::Host);
             }
             PersonCommand::ScrubNow(key) => self.bring_forward(now, &key),
             // That is all that there is to do about it.
@@ -317,9 +315,9 @@ impl Watch {
                 self.host.history_lost = None;
                 let key = IncidentKey { subject: IncidentSubject::Watch, kind: IncidentKind::History };
                 if self.incidents.remove(&key).is_some() {
-                    self.dropped.insert(RowKey::Incident(key));
+                    self.pending.drop_row(RowKey::Incident(key));
                 }
-                self.changed.insert(RowKey::Host);
+                self.pending.change(RowKey::Host);
             }
             PersonCommand::Accept(subject) => {
                 // If anything was reported, only that is accepted: the person cannot have seen incidents that opened later. Nor is what was
@@ -335,7 +333,7 @@ impl Watch {
                         continue;
                     }
                     incident.accept();
-                    self.changed.insert(RowKey::Incident(incident.key.clone()));
+                    self.pending.change(RowKey::Incident(incident.key.clone()));
                 }
             }
             PersonCommand::TestAlerts => self.write_with_codes(now, MessageReason::Test),
@@ -345,14 +343,22 @@ impl Watch {
                 if self.disks.get(&key).is_some_and(|disk| disk.live.name.is_none()) {
                     self.disks.remove(&key);
                     let subject = SubjectKey::Disk(key.clone());
-                    self.dropped.extend([RowKey::Disk(key), RowKey::Reading(subject.clone()), RowKey::Idle(subject)]);
+                    self.pending.drop_rows([
+                        RowKey::Disk(key),
+                        RowKey::Reading(subject.clone()),
+                        RowKey::Idle(subject),
+                    ]);
                 }
             }
             PersonCommand::Forget(IncidentSubject::Array(key)) => {
                 if self.arrays.get(&key).is_some_and(|array| array.absent_since.is_some()) {
                     self.arrays.remove(&key);
                     let subject = SubjectKey::Array(key.clone());
-                    self.dropped.extend([RowKey::Array(key), RowKey::Reading(subject.clone()), RowKey::Idle(subject)]);
+                    self.pending.drop_rows([
+                        RowKey::Array(key),
+                        RowKey::Reading(subject.clone()),
+                        RowKey::Idle(subject),
+                    ]);
                 }
             }
             // The settings define the channels.
@@ -365,7 +371,7 @@ impl Watch {
         if let Some(channel) = self.channels.values_mut().find(|channel| channel.code.as_deref() == Some(code.trim())) {
             channel.confirm(now, code);
             self.wrong_codes.remove(&channel.name);
-            self.changed.insert(RowKey::Channel(channel.name.clone()));
+            self.pending.change(RowKey::Channel(channel.name.clone()));
             return;
         }
         for channel in self.channels.values_mut().filter(|channel| channel.code.is_some()) {
@@ -374,7 +380,7 @@ impl Watch {
             if *wrong >= WRONG_MAX {
                 channel.code = None;
                 self.wrong_codes.remove(&channel.name);
-                self.changed.insert(RowKey::Channel(channel.name.clone()));
+                self.pending.change(RowKey::Channel(channel.name.clone()));
             }
         }
     }
@@ -397,7 +403,7 @@ impl Watch {
         rows.extend(self.channels.values().map(|row| WatchRow::Channel(row.clone())));
         for mut row in rows {
             row.clamp(now);
-            self.changed.insert(row.key());
+            self.pending.change(row.key());
             match row {
                 // A month may begin twice; a report of a month far ahead was written by a wrong clock.
                 WatchRow::Host(row) => {
