@@ -4,6 +4,7 @@ use crate::zone::ZonedCalendar;
 use scrubjay_core::quantity::show_count;
 use scrubjay_core::units::{Bytes, UnixSeconds};
 use scrubjay_watch::calendar::show_time;
+use scrubjay_watch::incident::MessageReason;
 use serde::{Deserialize, Serialize};
 
 /// Hours of a day.
@@ -92,13 +93,12 @@ impl ObservedDocument {
         self.disk(name).passes += 1;
     }
 
-    /// A message that would have been sent.
-    pub fn add_message(&mut self, subject: &str) {
+    /// A message that would have been sent. A reminder counts, and is no news to be named.
+    pub fn add_message(&mut self, subject: &str, reason: MessageReason) {
         self.messages += 1;
-        // Reminders of the same are no more news.
-        let headline = subject.split(" (reminder").next().unwrap_or(subject);
-        if self.headlines.len() < HEADLINES_MAX && self.headlines.iter().all(|known| known != headline) {
-            self.headlines.push(headline.to_owned());
+        let is_news = !matches!(reason, MessageReason::Reminder(_));
+        if is_news && self.headlines.len() < HEADLINES_MAX && self.headlines.iter().all(|known| known != subject) {
+            self.headlines.push(subject.to_owned());
         }
     }
 
@@ -254,8 +254,8 @@ mod tests {
         assert!(quiet.lines(3600).join("\n").contains("no request of others was seen"));
         quiet.add("sdc", &SessionWork { foreground_requests: 1, lost_seconds: 1e-3, ..SessionWork::default() }, 3);
         assert!(quiet.lines(3600).join("\n").contains("lost about 1.00 ms"));
-        (0..7).for_each(|number| observed.add_message(&format!("REPLACE {number}")));
-        observed.add_message("REPLACE 0 (reminder 2)");
+        (0..7).for_each(|number| observed.add_message(&format!("REPLACE {number}"), MessageReason::Opened));
+        observed.add_message("REPLACE 0, and now in 4 days (reminder 2)", MessageReason::Reminder(2));
         let lines = observed.lines(1_796_000_000 + 3600).join("\n");
         assert!(
             lines.contains("in an hour") && lines.contains("8 messages: REPLACE 0; ") && lines.ends_with("and 2 more"),

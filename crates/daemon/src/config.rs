@@ -1,4 +1,4 @@
-//! The watch's settings file: TOML, sixteen keys, each with a default. An empty file is valid.
+//! The watch's settings file: TOML; each key has a default. An empty file is valid.
 
 use crate::channels::ChannelSettings;
 use scrubjay_core::quantity;

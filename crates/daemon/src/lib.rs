@@ -1,4 +1,4 @@
-//! The daemon of the watch (`scrubjay-watch`).
+//! The daemon of the watch: the part that acts; `scrubjay-watch` decides.
 //!
 //! It is one process that finds the disks of this machine, scrubs them, reads their SMART data, stores what must
 //! survive, and sends messages.

@@ -27,7 +27,7 @@ const SIGNS_SHOWN_MAX: usize = 5;
 pub(crate) struct Conditions {
     /// The condition of each incident that should be open.
     pub found: BTreeMap<IncidentKey, Condition>,
-    /// Incidents that cannot be judged now: they stay as they were.
+    /// Incidents that stay as they were: they cannot be judged now, or their words are fresh enough.
     pub unjudged: BTreeSet<IncidentKey>,
     /// Incidents that send no messages, because the disk is not there and that is reported, or known to be short.
     pub held: BTreeSet<IncidentKey>,
@@ -35,7 +35,7 @@ pub(crate) struct Conditions {
     described: Vec<DiskKey>,
 }
 
-/// The part of a disk's condition that decides whether there is news; the rest is text, which is written again once an hour.
+/// The part of a disk's condition that is compared at each turn; the lines below it are written again once an hour.
 struct ConditionOutline {
     urgency: Urgency,
     amounts: Vec<(String, u64)>,

@@ -46,7 +46,7 @@ impl CounterKind {
         }
     }
 
-    /// The stable name that rows use.
+    /// The stable name in the amounts of incidents and in JSON; the tables of counters have [`CounterKind::word`].
     pub fn key(self) -> &'static str {
         match self {
             CounterKind::Reallocated => "reallocated",

@@ -95,7 +95,7 @@ pub struct Condition {
     /// The signs with their amounts, ascending by name: the condition has "grown" when one of them has risen, or is
     /// new. Unlike things are never summed: thousands of errors of a cable must not hide a few sectors.
     pub amounts: Vec<(String, u64)>,
-    /// The condition in one line, without the first word: for a lock screen.
+    /// The condition in one line, for a lock screen: it begins with the word of what to do, such as REPLACE.
     pub headline: String,
     /// Further lines of the message.
     pub lines: Vec<String>,

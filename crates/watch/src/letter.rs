@@ -1,4 +1,4 @@
-//! The texts of messages: the first line fits a lock screen, and a message has at most 20 lines.
+//! The frame of messages around the words of conditions: the subject fits a lock screen, and a message has at most 20 lines.
 
 use crate::calendar::{days, show_date, show_time};
 use crate::incident::{IncidentKey, IncidentKind, IncidentRow, MessageReason, Urgency};

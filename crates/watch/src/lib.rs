@@ -11,8 +11,9 @@
 //! ```
 //!
 //! Inside: `arrivals` and `observe` take events; `schedule` with `hold` and `forecast` decides what is read when;
-//! `health` and `risk` judge; `conditions` lists present problems, `causes` which of them follow from others, `telling` decides when each is reported to whom,
-//! `letter` words it with `advice`, and `outbox` sends it. `turn` joins them.
+//! `health` and `risk` judge; `conditions` lists present problems and words them with `advice`, `causes` says which of them follow from
+//! others, `telling` decides when each is reported to whom, `letter` frames it, and `outbox` sends it. `turn` joins them, and `pending`
+//! has what it leaves to be kept and done.
 //!
 //! ```
 //! use scrubjay_watch::{Watch, calendar::UtcCalendar, events::*, facts::*, settings::WatchSettings};

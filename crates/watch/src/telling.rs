@@ -298,7 +298,7 @@ impl Watch {
         self.channels.keys().any(|channel| Self::is_sent_by(key, channel))
     }
 
-    /// Writes a message for each channel; returns the number of its thread.
+    /// Writes a message for each channel; returns what identifies the first of its thread.
     fn write(
         &mut self,
         now: UnixSeconds,

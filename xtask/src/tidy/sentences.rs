@@ -6,7 +6,7 @@ use super::finding::TidyFinding;
 use crate::tree::Tree;
 
 /// Methods that ask what is in a text.
-const ASKING: [&str; 7] = [
+const ASKING: [&str; 10] = [
     ".contains(\"",
     ".starts_with(\"",
     ".ends_with(\"",
@@ -14,6 +14,9 @@ const ASKING: [&str; 7] = [
     ".strip_suffix(\"",
     ".split_once(\"",
     ".find(\"",
+    ".split(\"",
+    ".trim_start_matches(\"",
+    ".trim_end_matches(\"",
 ];
 
 /// Files, or folders, that read what the kernel and other programs print, and files of a form of our own.

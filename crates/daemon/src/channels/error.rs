@@ -107,7 +107,7 @@ pub enum DeliveryError {
     Refused {
         /// The server.
         peer: String,
-        /// What it refused: `AUTH`, `the message`.
+        /// What it refused, as the sentence goes on: `AUTH`, `the message was`.
         item: String,
         /// Its reply.
         reply: String,

@@ -3,7 +3,7 @@
 //! Settings are checked when they are loaded; then each message is sent within [`DELIVERY_MAX`], and the other side's
 //! reply is returned.
 //!
-//! A new kind is a file, with its settings and its `AlertRoute`, and a row of the table below.
+//! A new kind is a file, with its settings and its `AlertRoute`, a row of the table below, and what ARCHITECTURE.md's table names.
 
 mod bounds;
 mod certificates;

@@ -10,13 +10,13 @@ use scrubjay_watch::rows::MessageRow;
 pub struct SenderFacts {
     /// The machine's name: for the sender, and for servers that ask for it.
     pub host: String,
-    /// The disk that the message is about, if it is about one that is known.
+    /// The disk of its incident, if that is of one that is known.
     pub disk: Option<DiskFacts>,
-    /// When the incident opened that it is about.
+    /// When its incident opened.
     pub opened: Option<UnixSeconds>,
 }
 
-/// A message with facts about its sender.
+/// A message with facts that its row does not have.
 pub(crate) struct OutgoingMessage {
     /// The message as the watch wrote it.
     pub(crate) row: MessageRow,
@@ -35,7 +35,7 @@ impl OutgoingMessage {
         OutgoingMessage { row, sender }
     }
 
-    /// The text. A note that the message may be a repetition stands at its end, as the first line is for a lock screen.
+    /// The text. A note that the message may be a repetition stands at its end.
     pub(crate) fn text(&self) -> String {
         let body: String =
             self.row.body.chars().filter(|char| !char.is_control() || matches!(char, '\n' | '\t')).collect();

@@ -33,7 +33,7 @@ impl Daemon<'_> {
         // A channel that does not exist is no news.
         let is_about = |key: &IncidentSubject| !matches!(key, IncidentSubject::Channel(_));
         if message.about.iter().any(|key| is_about(&key.subject)) {
-            observation.document.add_message(&message.subject);
+            observation.document.add_message(&message.subject, message.reason);
             (self.say)(&format!("would have been sent: {}", message.subject));
         }
         self.feed(WatchEvent::MessageSent(message.number));
