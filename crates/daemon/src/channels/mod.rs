@@ -74,6 +74,9 @@ macro_rules! channel_kinds {
             pub proofs: Vec<ChannelProof>,
         }
 
+        /// The names of all kinds.
+        pub const CHANNEL_KINDS: &[&str] = &[$(stringify!($name)),*];
+
         fn open_all(all: &ChannelSettings) -> Result<Vec<OpenRoute>, ChannelFault> {
             let addressees = all.email.as_ref().map(|email| email.to.as_slice()).unwrap_or_default();
             let mut routes = Vec::new();
