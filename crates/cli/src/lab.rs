@@ -12,7 +12,7 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// The program, in the folder of this one.
+/// The program.
 const PROGRAM: &str = "scrubjay-lab";
 
 /// Becomes `scrubjay-lab`, with the arguments of this process.
@@ -20,7 +20,7 @@ const PROGRAM: &str = "scrubjay-lab";
 /// # Errors
 /// When it is not installed, which is said with what to do, or does not start.
 pub fn hand_over() -> Result<Exit> {
-    let program = program()?;
+    let program = program();
     let error = Command::new(&program).args(env::args_os().skip(1)).exec();
     let shown = shown_path(&program);
     match error.kind() {
@@ -51,9 +51,10 @@ pub fn take_help() -> Result<()> {
 /// # Errors
 /// When a file cannot be written, or the other program does not start.
 pub fn generate_all(args: &GenerateArgs) -> Result<Exit> {
-    if program()?.exists() { hand_over() } else { generate::run(args, args::table()) }
+    if program().exists() { hand_over() } else { generate::run(args, args::table()) }
 }
 
-fn program() -> Result<PathBuf> {
-    Ok(env::current_exe().context("cannot find out where this program lies")?.with_file_name(PROGRAM))
+/// Beside this program; where that cannot be found out (no /proc), somewhere in the PATH.
+fn program() -> PathBuf {
+    env::current_exe().map_or_else(|_| PathBuf::from(PROGRAM), |own| own.with_file_name(PROGRAM))
 }
