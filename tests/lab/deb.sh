@@ -270,7 +270,7 @@ fi
 
 # ---- the machine
 
-apt install /lab/new.deb >/dev/null
+apt install /lab/new.deb /lab/lab.deb >/dev/null
 cp "$here/deb.sh" "$here/check.sh" "$root/lab/"
 cp "$root/lab/next.deb" "$root/lab/upgrade.deb"
 # What types documents' commands in the machine, where it looks for them.
