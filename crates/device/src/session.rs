@@ -268,7 +268,7 @@ impl ScrubSession {
             saved_at: config.started,
             unsynced_at: Nanos::ZERO,
             saved_count: 0,
-            found_saved: scrub.pass().findings.clone(),
+            found_saved: (scrub.pass().findings.clone(), SaveMethod::Durably),
             corrected_before: scrub.pass().corrected,
             published_at: Nanos::ZERO,
             standstill: Standstill::new(config.started),
@@ -450,8 +450,8 @@ struct RunRecorder<'a> {
     saved_at: Nanos,
     unsynced_at: Nanos,
     saved_count: u64,
-    /// The findings that are saved.
-    found_saved: FoundList,
+    /// The findings that are saved, and how.
+    found_saved: (FoundList, SaveMethod),
     /// What earlier runs of the pass had found wrong (count).
     corrected_before: u64,
     published_at: Nanos,
@@ -498,9 +498,12 @@ impl RunRecorder<'_> {
         let learnt = (method == SaveMethod::Durably).then(|| scrub.learnt(clock::now()).with_clock(&clock::name()));
         let learnt = learnt.filter(SavedObservations::is_any);
         let findings = &scrub.pass().findings;
-        let found = (!is_complete && *findings != self.found_saved).then(|| (scrub.pass().begun, findings.clone()));
+        // What survives a loss of power must not lose its findings to it.
+        let (saved_list, saved_by) = &self.found_saved;
+        let is_behind = findings != saved_list || method == SaveMethod::Durably && *saved_by == SaveMethod::Unsynced;
+        let found = (!is_complete && is_behind).then(|| (scrub.pass().begun, findings.clone()));
         if let Some((_, list)) = &found {
-            self.found_saved = list.clone();
+            self.found_saved = (list.clone(), method);
         }
         let job = SaveJob { saved, learnt, found, method };
         match &mut self.saver {
@@ -525,7 +528,7 @@ impl RunRecorder<'_> {
     fn note_saved(&mut self, result: io::Result<()>) {
         self.is_saved = result.is_ok();
         if !self.is_saved {
-            self.found_saved = FoundList::default(); // perhaps not saved either
+            self.found_saved = (FoundList::default(), SaveMethod::Unsynced); // perhaps not saved either
         }
         if let Err(error) = result {
             self.trouble(&format!("STATE NOT SAVED in {}", self.store.path().display()), &error);

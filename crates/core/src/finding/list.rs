@@ -1,18 +1,27 @@
 //! The findings of a pass: a bounded list, and exact counts.
 
-use super::found::{Finding, FoundContent};
+use super::found::{Finding, FoundContent, FoundOn};
 use super::kind::{FindingKind, Resolution};
-use crate::units::SectorRange;
+use crate::units::{Sector, SectorRange};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Findings that are kept, at most; further ones are counted.
 pub const FOUND_MAX: usize = 10_000;
+/// Bytes of the names of members and files in them, at most.
+const NAMES_BYTES_MAX: usize = 8 << 20;
+
+/// What tells two findings apart: place, the kind's name, how it ended, and on which member.
+type FoundKey = (Sector, Sector, &'static str, Resolution, Option<FoundOn>);
 
 /// The findings of a pass, over all its runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FoundList {
     /// In the order of discovery.
     list: Vec<Finding>,
+    /// What tells them apart, but for mismatches of an array, which are told apart by their places.
+    keys: BTreeSet<FoundKey>,
+    /// Bytes of the names in them.
+    names_bytes: usize,
     /// Further ones, by kind and resolution.
     untold: BTreeMap<(&'static str, Resolution), u64>,
 }
@@ -50,13 +59,16 @@ impl FoundList {
     pub fn add(&mut self, mut finding: Finding) {
         if matches!(finding.kind, FindingKind::Mismatch(_)) && finding.content == FoundContent::Unknown {
             self.take_mismatches(&mut finding);
-        } else if self.list.iter().any(|known| is_same(known, &finding)) {
+        } else if self.keys.contains(&key_of(&finding)) {
             return;
         } else if let Some(known) = self.list.last_mut().filter(|known| is_next(known, &finding)) {
             join(known, &finding);
             return;
         }
-        if self.list.len() < FOUND_MAX {
+        let names_bytes = self.names_bytes + names_bytes(&finding);
+        if self.list.len() < FOUND_MAX && names_bytes <= NAMES_BYTES_MAX {
+            self.names_bytes = names_bytes;
+            self.keys.insert(key_of(&finding));
             self.list.push(finding);
         } else {
             self.count_untold(finding.kind, finding.resolution, 1);
@@ -112,10 +124,17 @@ impl FoundList {
     }
 }
 
-/// Is it the same finding, whenever it was made?
-fn is_same(known: &Finding, new: &Finding) -> bool {
-    let Finding { place, kind, resolution, member, content, .. } = known;
-    (*place, *kind, *resolution, member, content) == (new.place, new.kind, new.resolution, &new.member, &new.content)
+fn key_of(finding: &Finding) -> FoundKey {
+    let Finding { place, kind, resolution, member, .. } = finding;
+    (place.start, place.end, kind.name(), *resolution, member.clone())
+}
+
+fn names_bytes(finding: &Finding) -> usize {
+    let files = match &finding.content {
+        FoundContent::Extent { files, .. } => files.iter().map(String::len).sum(),
+        _ => 0,
+    };
+    finding.member_name().map_or(0, str::len) + files
 }
 
 /// Does the new one continue the other, on one device and in one extent's addresses?
@@ -142,7 +161,6 @@ fn join(known: &mut Finding, new: &Finding) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::found::FoundOn;
     use super::super::kind::Judgement;
     use super::*;
     use crate::units::{Bytes, UnixSeconds};
@@ -217,5 +235,15 @@ mod tests {
         }
         assert_eq!((list.all().len(), list.untold()), (FOUND_MAX, 5));
         assert_eq!(list.untold_by_kind().collect::<Vec<_>>(), [("corrupt", Resolution::Lost, 5)]);
+        list.add(Finding { kind: FindingKind::Corrupt, ..mismatch(0, 8, Resolution::Lost) });
+        assert_eq!((list.all().len(), list.untold()), (FOUND_MAX, 5), "what is kept is known, also in a full list");
+        let named = |index: u64| Finding {
+            kind: FindingKind::Checksum,
+            content: FoundContent::Extent { logical: None, files: vec!["x".repeat(1 << 20)], files_untold: 0 },
+            ..mismatch(index * 16, 8, Resolution::Lost)
+        };
+        let mut list = FoundList::default();
+        (0..10).for_each(|index| list.add(named(index)));
+        assert_eq!((list.all().len(), list.untold()), (8, 2), "names are bounded, too");
     }
 }
