@@ -7,6 +7,7 @@ use crate::generate;
 use crate::say::shown_path;
 use anyhow::{Context, Result};
 use std::env;
+use std::ffi::OsStr;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -38,9 +39,10 @@ pub fn hand_over() -> Result<Exit> {
 /// # Errors
 /// As for [`hand_over`].
 pub fn take_help() -> Result<()> {
-    let mut arguments = env::args().skip(1);
+    let mut arguments = env::args_os().skip(1); // they may be no text
     let (help, verb) = (arguments.next(), arguments.next());
-    if help.as_deref() == Some("help") && verb.is_some_and(|verb| args::is_of_lab(&verb)) {
+    let is_of_lab = || verb.as_deref().and_then(OsStr::to_str).is_some_and(args::is_of_lab);
+    if help.is_some_and(|help| help == "help") && is_of_lab() {
         hand_over()?;
     }
     Ok(())

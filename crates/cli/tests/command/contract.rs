@@ -1,8 +1,10 @@
 //! Exit codes, one-line refusals, help, and the shape of the JSON.
 
-use crate::bench::Bench;
+use crate::bench::{Bench, RunResult};
 use serde_json::json;
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 
 #[test]
 fn a_clean_image_is_clean() {
@@ -85,6 +87,18 @@ fn a_record_never_replaces_a_file() {
     let bench = Bench::with_image(1);
     bench.run(&["scrub", "disk.img", "--record", "disk.img"]).refused(2, "no record can be written: disk.img exists");
     assert_eq!(fs::metadata(bench.image()).unwrap().len(), 1 << 20, "least of all the target");
+}
+
+/// A file may have any name, for each program.
+#[test]
+fn names_that_are_no_text_are_names() {
+    let bench = Bench::with_image(1);
+    let name = OsStr::from_bytes(b"disk-\xff.img");
+    fs::rename(bench.image(), bench.folder.path().join(name)).unwrap();
+    for (verb, code) in [(&["scrub", "--policy", "none"][..], 0), (&["trace", "info"], 2), (&["help"], 2)] {
+        let ran = RunResult::new(bench.command(verb).arg(name).output().unwrap());
+        assert!(ran.code == Some(code) && !ran.stderr.contains("panicked"), "{verb:?}: {ran:?}");
+    }
 }
 
 /// A terminal executes control sequences: a file's name must not get any there.

@@ -5,9 +5,8 @@ use crate::args::trace::{GeneratedServiceArg as ServiceArg, Info};
 use crate::workload;
 use anyhow::{Context, Result};
 use scrubjay_cli::exit::{Exit, Usage};
-use scrubjay_cli::page;
+use scrubjay_cli::page::{self, StudyProvenance};
 use scrubjay_cli::say::shown_path;
-use scrubjay_control::version;
 use scrubjay_research::job_control::JobControl;
 use scrubjay_research::trace_document::TraceDocument;
 use scrubjay_research::trace_hash;
@@ -62,11 +61,10 @@ fn draw(args: &Info, study: &HeldIntervals, folder: &Path) -> Result<std::path::
         devices => format!("{file}:{}", devices.join(",")),
     };
     let page = idleness::page(&[IdleStudy { name, idleness: study.study() }]);
-    let command: Vec<String> = std::env::args().collect();
-    let facts = [("version", version::version().to_owned()), ("command", command.join(" "))];
-    let hashes = args.traces.files.iter().zip(trace_hash::sha256_of_all(&args.traces.files));
-    let hash = |(file, hash): (&std::path::PathBuf, String)| ("SHA-256", format!("{hash}  {}", shown_path(file)));
-    let facts: Vec<(&str, String)> = facts.into_iter().chain(hashes.map(hash)).collect();
-    let written = page::write(&page, folder, &facts)?;
+    let mut facts = StudyProvenance::of_this_run();
+    for (file, hash) in args.traces.files.iter().zip(trace_hash::sha256_of_all(&args.traces.files)) {
+        facts.add("SHA-256", format!("{hash}  {}", shown_path(file)));
+    }
+    let written = page::write(&page, folder, facts.all())?;
     written.into_iter().next().context("a page of no file")
 }
