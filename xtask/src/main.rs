@@ -3,6 +3,7 @@
 mod bench;
 mod dist;
 mod licences;
+mod messages;
 mod msrv;
 mod place;
 mod seeds;
@@ -47,6 +48,12 @@ const VERBS: &[Chore] = &[
         arguments: "",
         help: "what we are made of may be used, comes from crates.io, and is in NOTICES",
         run: licences::run,
+    },
+    Chore {
+        name: "messages",
+        arguments: "",
+        help: "writes docs/messages.md: every sentence, with an example",
+        run: messages::run,
     },
     Chore {
         name: "msrv",

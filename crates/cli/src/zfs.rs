@@ -5,7 +5,7 @@ use scrubjay_control::ArrayEntry;
 use scrubjay_control::wording::{ago, can_lose, pool_found, pool_now};
 use scrubjay_daemon::control::document::unwatched_array_entry;
 use scrubjay_daemon::discovery::zfs::PoolLooker;
-use scrubjay_watch::typed;
+use scrubjay_words::typed;
 use std::time::Duration;
 
 /// How long `zpool` may take while somebody waits.

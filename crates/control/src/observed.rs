@@ -3,8 +3,8 @@
 use crate::zone::ZonedCalendar;
 use scrubjay_core::quantity::show_count;
 use scrubjay_core::units::{Bytes, UnixSeconds};
-use scrubjay_watch::calendar::show_time;
 use scrubjay_watch::incident::MessageReason;
+use scrubjay_words::{counted, show_time};
 use serde::{Deserialize, Serialize};
 
 /// Hours of a day.
@@ -196,10 +196,6 @@ impl ObservedDocument {
         let share = 100.0 * window(best) as f64 / all.max(1) as f64;
         format!("{share:.0} % of it between {best:02}:00 and {:02}:00", (best + WINDOW) % HOURS)
     }
-}
-
-fn counted(count: u64, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{} {what}s", show_count(count)) }
 }
 
 #[cfg(test)]

@@ -4,22 +4,22 @@ use super::documents::{ArrayEntry, DiskEntry, PoolEntry, ReadingActivity, Readin
 use crate::zone::ZonedCalendar;
 use scrubjay_core::quantity::{show_count, show_time};
 use scrubjay_core::units::{Nanos, UnixSeconds};
-use scrubjay_watch::calendar::{self, DAY, HOUR};
-use scrubjay_watch::counted;
+use scrubjay_watch::calendar::{DAY, HOUR};
 use scrubjay_watch::facts::ArrayActivity;
 use scrubjay_watch::health::HealthState;
-use scrubjay_watch::pool::damage_words;
+use scrubjay_watch::pool::PoolDamage;
+use scrubjay_words::{counted, damage};
 
 pub use scrubjay_core::shown::shown;
 
 /// A date such as `12 Mar 2026`, local.
 pub fn date(at: u64) -> String {
-    calendar::show_date(&ZonedCalendar::system(), UnixSeconds(at))
+    scrubjay_words::show_date(&ZonedCalendar::system(), UnixSeconds(at))
 }
 
 /// A date and time such as `12 Mar 2026 03:41`, local.
 pub fn moment(at: u64) -> String {
-    calendar::show_time(&ZonedCalendar::system(), UnixSeconds(at))
+    scrubjay_words::show_time(&ZonedCalendar::system(), UnixSeconds(at))
 }
 
 /// How long ago a time is, in days: `today`, `12 d ago`, `never`.
@@ -112,7 +112,7 @@ pub fn pool_found(pool: &PoolEntry) -> String {
     let lost = match pool.lost_blocks {
         None => "whether data are lost is not known".to_owned(),
         Some(0) => "no lost data".to_owned(),
-        Some(blocks) => format!("DATA LOST: {}", damage_words(blocks, &pool.damaged_files)),
+        Some(blocks) => format!("DATA LOST: {}", damage(&PoolDamage::of(blocks, &pool.damaged_files))),
     };
     let errors = pool.member_errors.iter().map(|(member, count)| format!("{} at {member}", counted(*count, "error")));
     [lost].into_iter().chain(errors).collect::<Vec<_>>().join(", ")

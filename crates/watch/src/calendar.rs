@@ -82,19 +82,6 @@ impl Calendar for UtcCalendar {
     }
 }
 
-/// A date as messages write it: `12 Mar 2026`.
-pub fn show_date(calendar: &dyn Calendar, at: UnixSeconds) -> String {
-    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let (year, month, day) = calendar.local(at).day.civil();
-    format!("{day} {} {year}", MONTHS[month as usize - 1])
-}
-
-/// A date and time as messages write it: `12 Mar 2026 03:41`.
-pub fn show_time(calendar: &dyn Calendar, at: UnixSeconds) -> String {
-    let second = calendar.local(at).second;
-    format!("{} {:02}:{:02}", show_date(calendar, at), second / 3600, second / 60 % 60)
-}
-
 /// `since` plus `span` seconds.
 pub fn after(since: UnixSeconds, span: u64) -> UnixSeconds {
     UnixSeconds(since.0.saturating_add(span))
@@ -135,6 +122,5 @@ mod tests {
         let monday = LocalDay(4);
         assert_eq!((monday.weekday(), LocalTime { day: monday, second: 0 }.week_hour()), (0, 0));
         assert_eq!(LocalTime { day: LocalDay(10), second: 86_399 }.week_hour(), 167);
-        assert_eq!(show_time(&UtcCalendar, UnixSeconds(20_513 * DAY + 3 * HOUR + 41 * MINUTE)), "1 Mar 2026 03:41");
     }
 }

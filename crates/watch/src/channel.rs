@@ -1,6 +1,6 @@
 //! The proof of alert channels: a channel counts only after a person has confirmed a code that came by it.
 
-use crate::calendar::{Calendar, DAY, after, elapsed, show_date};
+use crate::calendar::{DAY, after, elapsed};
 use scrubjay_core::units::UnixSeconds;
 
 /// Days for which a proof is valid: three monthly reports, each of which can renew it.
@@ -93,15 +93,6 @@ impl ChannelRow {
         }
         is_right
     }
-
-    /// The proof in words, such as `proven 12 Mar 2026`.
-    pub fn words(&self, now: UnixSeconds, calendar: &dyn Calendar) -> String {
-        match self.proof(now) {
-            ProofState::Proven(confirmed) => format!("proven {}", show_date(calendar, confirmed)),
-            ProofState::Expired(since) => format!("not proven since {}", show_date(calendar, since)),
-            ProofState::Never => "never proven".to_owned(),
-        }
-    }
 }
 
 /// A code of six digits. It needs no protection, because it cannot be guessed within [`WRONG_MAX`] attempts.
@@ -113,7 +104,6 @@ pub fn code(secret: u64, number: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::calendar::UtcCalendar;
 
     fn day(day: u64) -> UnixSeconds {
         UnixSeconds(20_000 * DAY + day * DAY)
@@ -131,7 +121,6 @@ mod tests {
             (ProofState::Proven(day(1)), ProofState::Expired(day(91)))
         );
         assert!(!channel.is_unproven(day(91)) && channel.is_unproven(day(92)));
-        assert_eq!(channel.words(day(91), &UtcCalendar), "not proven since 3 Jan 2025");
     }
 
     #[test]

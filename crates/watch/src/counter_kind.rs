@@ -33,19 +33,6 @@ worded!(CounterKind {
 });
 
 impl CounterKind {
-    /// The name for people.
-    pub fn words(self) -> &'static str {
-        match self {
-            CounterKind::Reallocated => "remapped sectors (5)",
-            CounterKind::Reported => "reported uncorrectable errors (187)",
-            CounterKind::Pending => "pending sectors (197)",
-            CounterKind::Uncorrectable => "uncorrectable sectors (198)",
-            CounterKind::MediaErrors => "media errors",
-            CounterKind::TimedOut => "command time-outs (188)",
-            CounterKind::CableErrors => "transfer errors (199)",
-        }
-    }
-
     /// The stable name in the amounts of incidents and in JSON; the tables of counters have [`CounterKind::word`].
     pub fn key(self) -> &'static str {
         match self {

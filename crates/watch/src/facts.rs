@@ -2,6 +2,7 @@
 
 use crate::attributes::{self, AttributeMeaning};
 use crate::pool::{MemberGroup, PoolLack, ZpoolFacts};
+use crate::problem::ArrayCard;
 use crate::worded;
 use scrubjay_core::layout::Layout;
 use scrubjay_core::units::{SectorRange, UnixSeconds};
@@ -183,16 +184,6 @@ impl ArrayKind {
             _ => ArrayKind::Md,
         }
     }
-
-    /// What is wrong with what its check left as it is, in some words after the count.
-    pub fn words_of_mismatched(self) -> &'static str {
-        match self {
-            ArrayKind::Md => "sectors disagree, or not compared",
-            ArrayKind::Btrfs => "blocks wrong, not repaired",
-            ArrayKind::Volume => "rows wrong, not repaired",
-            ArrayKind::Zfs => "blocks wrong, not repaired",
-        }
-    }
 }
 
 impl ArrayFacts {
@@ -231,9 +222,10 @@ impl ArrayFacts {
         i64::from(self.redundancy) - lost_in_stripe.unwrap_or(lost) as i64
     }
 
-    /// What people call one of its kind.
-    pub fn noun(&self) -> &'static str {
-        if self.kind() == ArrayKind::Zfs { "pool" } else { "array" }
+    /// What identifies it for people.
+    pub fn card(&self) -> ArrayCard {
+        let (name, level) = (self.name.clone(), self.level.clone());
+        ArrayCard { name, level, members: self.members.len() as u64, redundancy: self.redundancy }
     }
 
     /// Is one of its members missing, or not in sync yet?
@@ -321,18 +313,9 @@ impl ScsiSense {
         self.asc == 0x0b && matches!(self.ascq, 0x01 | 0x0a | 0x0c)
     }
 
-    /// What else it warns of; `None`: of nothing else that concerns its medium, its cache or its place.
-    pub fn warning(self) -> Option<&'static str> {
-        let words = match (self.asc, self.ascq) {
-            (0x0b, 0x02) => "its enclosure is degraded",
-            (0x0b, 0x03) => "its background self-test failed",
-            (0x0b, 0x04 | 0x05) => "its background scan found a medium error",
-            (0x0b, 0x06) => "its cache is volatile now",
-            (0x0b, 0x07) => "the power of its cache is degraded",
-            (0x0b, 0x08) => "a loss of power is expected",
-            _ => return None,
-        };
-        Some(words)
+    /// Does it warn of something else that concerns its medium, its cache or its place?
+    pub fn is_warning(self) -> bool {
+        self.asc == 0x0b && matches!(self.ascq, 0x02..=0x08)
     }
 }
 
@@ -397,19 +380,6 @@ pub enum SmartRefusal {
     NoProgram,
     /// The drive did not answer in time, or its answer made no sense.
     NoAnswer,
-}
-
-impl SmartRefusal {
-    /// What is wrong and what to do, in words for people.
-    pub fn words(self) -> &'static str {
-        match self {
-            SmartRefusal::NoPermission => "SMART may not be read: no permission (run as root)",
-            SmartRefusal::NotSupported => "no SMART: the drive or its USB bridge has none",
-            SmartRefusal::NoCounters => "its SMART data have no counter that foretells failures",
-            SmartRefusal::NoProgram => "SMART cannot be read: install smartctl 7.0 or later",
-            SmartRefusal::NoAnswer => "SMART was not answered",
-        }
-    }
 }
 
 /// The result of reading SMART.

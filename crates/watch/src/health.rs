@@ -44,42 +44,20 @@ worded!(HealthState {
 
 /// How often disks with a sign fail, as far as was counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BaseRate {
-    /// The rate in words.
-    pub words: &'static str,
-    /// Who counted.
-    pub source: &'static str,
+pub enum BaseRate {
+    /// No sign at all.
+    NoSign,
+    /// One counter of the medium above zero.
+    OneSign,
+    /// Two counters of the medium above zero, or one that is high.
+    TwoSigns,
+    /// A growing counter, or unreadable sectors found by scrubbing.
+    MoreErrors,
+    /// Flash that lost a read.
+    FlashLostRead,
+    /// Flash that remapped blocks.
+    FlashRemapped,
 }
-
-const BACKBLAZE: &str = "Backblaze's data of 2026-Q1, 351,000 drives";
-
-/// One counter of the medium above zero.
-const ONE_SIGN: BaseRate =
-    BaseRate { words: "drives with one such sign fail 7.6 times as often within a week", source: BACKBLAZE };
-/// Two counters of the medium above zero, or one that is high.
-const TWO_SIGNS: BaseRate = BaseRate {
-    words: "drives with two such signs, or a high one, fail 74 times as often within a week",
-    source: BACKBLAZE,
-};
-/// No sign at all.
-pub const NO_SIGN: BaseRate = BaseRate {
-    words: "0.006 % of drives without a sign fail within a week; but a quarter of those that fail gave none",
-    source: BACKBLAZE,
-};
-const FAST16: &str = "Schroeder, Lagisetty & Merchant, FAST'16, flash drives of ten models over six years";
-/// Flash that lost a read.
-const FLASH_LOST_READ: BaseRate =
-    BaseRate { words: "of flash drives that lost a read 30 % lose another one in the next month", source: FAST16 };
-/// Flash that remapped blocks.
-const FLASH_REMAPPED: BaseRate = BaseRate {
-    words: "30 to 80 % of flash drives remap a block in their first four years; a few are usual, hundreds are not",
-    source: FAST16,
-};
-/// A growing counter, or unreadable sectors found by scrubbing.
-const MORE_ERRORS: BaseRate = BaseRate {
-    words: "of drives with an unreadable sector 55 to 62 % have another within a month",
-    source: "Bairavasundaram et al., SIGMETRICS'07, 1.53 million drives",
-};
 
 /// One thing that speaks against a disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -180,64 +158,19 @@ impl HealthSign {
         }
     }
 
-    /// The sign in words for people.
-    pub fn words(&self) -> String {
-        match self {
-            HealthSign::DriveSaysFailing => "the drive itself says that it is failing".into(),
-            HealthSign::UnreadableSectors(1) => "1 unreadable sector".into(),
-            HealthSign::UnreadableSectors(count) => format!("{count} unreadable sectors"),
-            HealthSign::Growth { kind, value, growth, days, .. } => {
-                let unit = if *days == 1 { "day" } else { "days" };
-                match value {
-                    0 => format!("{} {growth} within {days} {unit}, and none now: rewritten", kind.words()),
-                    _ => format!("{} {value}, +{growth} in {days} {unit}", kind.words()),
-                }
-            }
-            HealthSign::Level { kind, value, .. } => format!("{} {value}", kind.words()),
-            HealthSign::Hot(celsius) => format!("{celsius} °C, too hot"),
-            HealthSign::DriveWarns(sense) => {
-                format!("the drive warns: {}", sense.warning().unwrap_or("of what is not known"))
-            }
-            HealthSign::NvmeWarning(bits) => {
-                let raised = NVME_WARNINGS.iter().enumerate().filter(|(bit, _)| bits & (1 << bit) != 0);
-                let words: Vec<&str> = raised.map(|(_, words)| *words).collect();
-                format!("the drive warns: {}", words.join(", "))
-            }
-            HealthSign::SpareLow(spare) => format!("only {spare} % of the spare blocks left"),
-            HealthSign::Worn(used) => format!("{used} % of its endurance used"),
-            HealthSign::SelfTestFailed { lba, is_old } => {
-                let failed = match lba {
-                    None => "its own self-test failed".to_owned(),
-                    Some(lba) => format!("its own self-test could not read sector {lba}"),
-                };
-                if *is_old { format!("{failed}, long ago, and none was completed since") } else { failed }
-            }
-            HealthSign::NoReads(sessions) => format!("it answers, but no reads ({sessions} attempts)"),
-            HealthSign::ReadsEnd { sessions, percent } => {
-                format!("its reads end after {percent} % of the disk ({sessions} attempts)")
-            }
-            HealthSign::NoVerdict { sectors, .. } => {
-                format!("no verdict on {sectors} sectors: reads of them do not end")
-            }
-            HealthSign::Retries(count) => format!("{count} reads went well only the second time"),
-            HealthSign::Slower(percent) => format!("reads take {percent} % longer than before"),
-            HealthSign::Cable { kind, growth } => format!("{} +{growth}: check cable and port", kind.words()),
-        }
-    }
-
     /// The base rate of failures, if one was counted.
     pub fn base_rate(&self) -> Option<BaseRate> {
         match self {
             HealthSign::Growth { kind, media: MediaKind::Flash, .. }
             | HealthSign::Level { kind, media: MediaKind::Flash, .. } => Some(match kind {
-                CounterKind::Reallocated => FLASH_REMAPPED,
-                _ => FLASH_LOST_READ,
+                CounterKind::Reallocated => BaseRate::FlashRemapped,
+                _ => BaseRate::FlashLostRead,
             }),
-            HealthSign::Level { is_grave: false, .. } => Some(ONE_SIGN),
-            HealthSign::Level { is_grave: true, .. } => Some(TWO_SIGNS),
+            HealthSign::Level { is_grave: false, .. } => Some(BaseRate::OneSign),
+            HealthSign::Level { is_grave: true, .. } => Some(BaseRate::TwoSigns),
             HealthSign::UnreadableSectors(_)
             | HealthSign::Growth { .. }
-            | HealthSign::SelfTestFailed { lba: Some(_), is_old: false } => Some(MORE_ERRORS),
+            | HealthSign::SelfTestFailed { lba: Some(_), is_old: false } => Some(BaseRate::MoreErrors),
             _ => None,
         }
     }
@@ -314,17 +247,6 @@ pub struct OwnEvidence {
 
 /// NVMe's warning bit for temperature, which is no reason to replace a disk.
 pub(crate) const NVME_TEMPERATURE: u8 = 0x02;
-/// What the bits of NVMe's critical warning mean, from bit 0 on (NVMe base specification 2.0, figure 207).
-pub const NVME_WARNINGS: [&str; 8] = [
-    "its spare blocks are used up",
-    "its temperature",
-    "its reliability is degraded",
-    "it can only be read now",
-    "its volatile memory has no backup",
-    "its persistent memory can only be read now",
-    "something unknown (bit 6)",
-    "something unknown (bit 7)",
-];
 /// Remapped blocks of flash from which on they are a sign: a few are usual, "hundreds" go with a failed chip (Schroeder,
 /// Lagisetty & Merchant, FAST'16, section 5.3).
 const FLASH_REMAPPED_MANY: u64 = 100;
@@ -348,7 +270,7 @@ pub fn signs(
         signs.push(HealthSign::DriveSaysFailing);
     }
     signs.extend(word.hot.map(HealthSign::Hot));
-    signs.extend(word.sense.filter(|sense| sense.warning().is_some()).map(HealthSign::DriveWarns));
+    signs.extend(word.sense.filter(|sense| sense.is_warning()).map(HealthSign::DriveWarns));
     if evidence.unreadable > 0 {
         signs.push(HealthSign::UnreadableSectors(evidence.unreadable));
     }
@@ -430,7 +352,7 @@ mod tests {
         assert_eq!(gravest(&signs_of(&[(CounterKind::Reallocated, 102)])), Some(HealthState::Replace));
         let two_counters = signs_of(&[(CounterKind::Reallocated, 3), (CounterKind::Pending, 1)]);
         assert_eq!(gravest(&two_counters), Some(HealthState::Replace));
-        assert!(two_counters[0].base_rate().unwrap().words.contains("74 times"));
+        assert_eq!(two_counters[0].base_rate(), Some(BaseRate::TwoSigns));
     }
 
     #[test]
@@ -441,9 +363,9 @@ mod tests {
         };
         assert_eq!(found(&[(CounterKind::Reallocated, 2)]), [], "a few remapped blocks are usual");
         let many = found(&[(CounterKind::Reallocated, 300)]);
-        assert_eq!((gravest(&many), many[0].base_rate()), (Some(HealthState::Watch), Some(FLASH_REMAPPED)));
+        assert_eq!((gravest(&many), many[0].base_rate()), (Some(HealthState::Watch), Some(BaseRate::FlashRemapped)));
         let lost = found(&[(CounterKind::Reported, 3)]);
-        assert_eq!((gravest(&lost), lost[0].base_rate()), (Some(HealthState::Watch), Some(FLASH_LOST_READ)));
+        assert_eq!((gravest(&lost), lost[0].base_rate()), (Some(HealthState::Watch), Some(BaseRate::FlashLostRead)));
         let both = found(&[(CounterKind::Reported, 1232), (CounterKind::Reallocated, 59)]);
         assert_eq!(gravest(&both), Some(HealthState::Replace));
     }
@@ -452,16 +374,14 @@ mod tests {
     fn heat_and_wear_are_words_of_their_own() {
         let found = |word| signs(NOW, MediaKind::Flash, &word, &BTreeMap::new(), &OwnEvidence::default());
         let hot = found(DriveReport { hot: Some(84), nvme_warning: 2, passed: Some(true), ..DriveReport::default() });
-        assert_eq!((gravest(&hot), hot[0].words()), (Some(HealthState::Hot), "84 °C, too hot".to_owned()));
+        assert_eq!((gravest(&hot), &hot[..]), (Some(HealthState::Hot), &[HealthSign::Hot(84)][..]));
         let worn = found(DriveReport { used: 98, ..DriveReport::default() });
         assert_eq!(gravest(&worn), Some(HealthState::Worn));
         let read_only = found(DriveReport { passed: Some(false), nvme_warning: 8, ..DriveReport::default() });
         assert_eq!(read_only, [HealthSign::NvmeWarning(8)], "the drive's verdict says no more");
-        assert_eq!(read_only[0].words(), "the drive warns: it can only be read now");
         let tested = DriveReport { is_self_test_failed: true, self_test_lba: Some(7), ..DriveReport::default() };
         let tested = found(tested);
         assert_eq!(gravest(&tested), Some(HealthState::Replace));
-        assert_eq!(tested[0].words(), "its own self-test could not read sector 7");
         let long_ago = DriveReport { is_self_test_failed: true, is_self_test_old: true, ..DriveReport::default() };
         let long_ago = found(long_ago);
         assert_eq!(gravest(&long_ago), Some(HealthState::Watch), "it may have been rewritten");
@@ -479,7 +399,7 @@ mod tests {
         history.read(NOW, 0, false);
         let found = judged(history);
         assert_eq!(gravest(&found), Some(HealthState::Watch));
-        assert_eq!(found[0].words(), "pending sectors (197) 8 within 1 day, and none now: rewritten");
+        assert!(matches!(found[0], HealthSign::Growth { value: 0, growth: 8, days: 1, .. }), "{found:?}");
     }
 
     #[test]
@@ -502,8 +422,8 @@ mod tests {
         let evidence = OwnEvidence { unreadable: 8, ..OwnEvidence::default() };
         let found = signs(NOW, MediaKind::Spinning, &word, &counters, &evidence);
         assert_eq!(gravest(&found), Some(HealthState::Replace));
-        assert_eq!(found[0].words(), "8 unreadable sectors");
-        assert_eq!(found[1].words(), "pending sectors (197) 8, +5 in 1 day");
+        assert_eq!(found[0], HealthSign::UnreadableSectors(8));
+        assert!(matches!(found[1], HealthSign::Growth { value: 8, growth: 5, days: 1, .. }), "{found:?}");
     }
 
     #[test]
@@ -514,7 +434,7 @@ mod tests {
         assert_eq!(gravest(&found(evidence(3))), Some(HealthState::Replace));
         let partly = found(OwnEvidence { reads_end: Some(40), ..evidence(3) });
         assert_eq!(gravest(&partly), Some(HealthState::Watch));
-        assert_eq!(partly[0].words(), "its reads end after 40 % of the disk (3 attempts)");
+        assert_eq!(partly[0], HealthSign::ReadsEnd { sessions: 3, percent: 40 });
     }
 
     #[test]

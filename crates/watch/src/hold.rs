@@ -1,6 +1,5 @@
-//! Why a disk is not being read just now, in words.
+//! Why a disk is not being read just now.
 
-use crate::calendar::{Calendar, show_date, show_time};
 use scrubjay_core::units::UnixSeconds;
 
 /// What holds a scrub back.
@@ -35,7 +34,7 @@ pub enum HoldBack {
     /// It does not answer reads; the next attempt is at this time.
     NoReads(UnixSeconds),
     /// It could not be scrubbed, for this reason, which does not concern the disk; the next attempt is at this time.
-    Refused(String, UnixSeconds),
+    Refused(SessionFault, UnixSeconds),
     /// Its size is not known.
     SizeUnknown,
     /// Its size has changed: its pass begins again.
@@ -59,32 +58,29 @@ impl HoldBack {
             _ => None,
         }
     }
+}
 
-    /// The reason in words for people.
-    pub fn words(&self, calendar: &dyn Calendar) -> String {
-        let time = |at: &UnixSeconds| show_time(calendar, *at);
-        match self {
-            HoldBack::NotDue(at) => format!("next pass begins {}", time(at)),
-            HoldBack::Paused(until) => format!("paused until {}", time(until)),
-            HoldBack::WindowClosed(opens) => format!("outside of its hours; they begin {}", time(opens)),
-            HoldBack::Degraded(array) => format!("array {array} is degraded"),
-            HoldBack::Rebuilding(array) => format!("array {array} is being rebuilt"),
-            HoldBack::OtherCheck(array) => format!("array {array} is being checked by its own checker"),
-            HoldBack::SelfTest => "the drive is at a long self-test".to_owned(),
-            HoldBack::OnBattery => "the machine runs on battery".to_owned(),
-            HoldBack::TooHot(celsius) => format!("too hot: {celsius} °C"),
-            HoldBack::Asleep(latest) => {
-                format!("asleep; read when it wakes, and woken {} at the latest", show_date(calendar, *latest))
-            }
-            HoldBack::MemberBusy(array) => format!("another member of array {array} is being read"),
-            HoldBack::ArrayBusy(array) => format!("array {array} is being checked"),
-            HoldBack::ControllerBusy => "enough disks of its controller are being read".to_owned(),
-            HoldBack::NoReads(retry_at) => format!("it does not answer reads; next attempt {}", time(retry_at)),
-            HoldBack::Refused(reason, retry_at) => format!("{reason}; next attempt {}", time(retry_at)),
-            HoldBack::SizeUnknown => "its size is not known".to_owned(),
-            HoldBack::Resized => "its size has changed, so its pass starts over".to_owned(),
-            HoldBack::Hangs => "its session does not answer".to_owned(),
-            HoldBack::Missing => "it is not there".to_owned(),
+/// Why a session ended, or did not begin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SessionFault {
+    /// It ended, and was not told to.
+    EndedByItself,
+    /// What the program that runs sessions, or the kernel, said.
+    Said(String),
+}
+
+/// As rows keep it: empty for one that ended by itself.
+impl From<String> for SessionFault {
+    fn from(said: String) -> SessionFault {
+        if said.is_empty() { SessionFault::EndedByItself } else { SessionFault::Said(said) }
+    }
+}
+
+impl From<SessionFault> for String {
+    fn from(fault: SessionFault) -> String {
+        match fault {
+            SessionFault::EndedByItself => String::new(),
+            SessionFault::Said(said) => said,
         }
     }
 }

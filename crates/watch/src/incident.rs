@@ -2,8 +2,11 @@
 
 use crate::calendar::{DAY, HOUR, MINUTE, after, elapsed};
 use crate::facts::DiskKey;
+use crate::problem::{Problem, SubjectCard};
 use crate::worded;
 use scrubjay_core::units::UnixSeconds;
+
+pub use crate::problem::IncidentKind;
 
 /// The subject of an incident.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,53 +20,6 @@ pub enum IncidentSubject {
     /// The watch itself.
     Watch,
 }
-
-/// What is wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum IncidentKind {
-    /// A disk is to be watched or replaced.
-    Health,
-    /// A disk or an array is missing.
-    Missing,
-    /// A disk's state has not been known for a day or longer.
-    Unknown,
-    /// Sectors of a disk or an array will not be read by their date, or were not.
-    Unread,
-    /// A disk's or an array's sessions cannot begin for a day or longer, or one hangs.
-    Stuck,
-    /// An array has lost some of its redundancy.
-    Degraded,
-    /// Unreadable sectors of several members meet in a stripe.
-    Stripes,
-    /// An array's own checker found data that cannot be rebuilt.
-    Lost,
-    /// An array's own checker found copies or parity that disagree: repaired from the others, or left as they are.
-    Disagreement,
-    /// It is not proven that messages arrive by this channel.
-    Unproven,
-    /// This channel has accepted no message for a day or longer.
-    Undelivered,
-    /// The other side of this channel refuses some of its recipients for good.
-    Recipients,
-    /// The watch's own history was lost.
-    History,
-}
-
-worded!(IncidentKind {
-    Health = "health",
-    Missing = "missing",
-    Unknown = "unknown",
-    Unread = "unread",
-    Stuck = "stuck",
-    Degraded = "degraded",
-    Stripes = "stripes",
-    Lost = "lost",
-    Disagreement = "disagreement",
-    Unproven = "unproven",
-    Undelivered = "undelivered",
-    Recipients = "recipients",
-    History = "history",
-});
 
 /// The key of an incident.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -87,7 +43,7 @@ pub enum Urgency {
 
 worded!(Urgency { Notice = "notice", Replace = "replace", Loss = "loss", });
 
-/// The present condition of the subject of an incident.
+/// The present condition of the subject of an incident, as facts: whoever shows it puts it in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
     /// How much it matters.
@@ -95,14 +51,16 @@ pub struct Condition {
     /// The signs with their amounts, ascending by name: the condition has "grown" when one of them has risen, or is
     /// new. Unlike things are never summed: thousands of errors of a cable must not hide a few sectors.
     pub amounts: Vec<(String, u64)>,
-    /// The condition in one line, for a lock screen: it begins with the word of what to do, such as REPLACE.
-    pub headline: String,
-    /// Further lines of the message.
-    pub lines: Vec<String>,
+    /// What is wrong.
+    pub problem: Problem,
     /// The controller that the subject is attached to.
     pub controller: Option<String>,
     /// The incident of which this is a consequence: it is listed there, and sends no messages of its own meanwhile.
     pub cause: Option<IncidentKey>,
+    /// What is not read meanwhile because of it, though due: the first of all.
+    pub held: Vec<SubjectCard>,
+    /// How much more is not.
+    pub held_more: usize,
 }
 
 /// What identifies a message, on any machine and after any loss of the history: numbers begin again with a new history, so the run
@@ -223,6 +181,17 @@ fn amount(amounts: &[(String, u64)], sign: &str) -> u64 {
 }
 
 impl Condition {
+    /// A condition with a single sign.
+    pub fn of(urgency: Urgency, problem: Problem) -> Condition {
+        let amounts = vec![("so".to_owned(), 1)];
+        Condition { urgency, amounts, problem, controller: None, cause: None, held: Vec::new(), held_more: 0 }
+    }
+
+    /// The same with these signs.
+    pub fn with_amounts(self, amounts: Vec<(String, u64)>) -> Condition {
+        Condition { amounts, ..self }
+    }
+
     /// Is an amount or the urgency above what was known, or is a sign new?
     pub fn is_beyond(&self, known: &[(String, u64)], urgency: Urgency) -> bool {
         self.urgency > urgency || self.amounts.iter().any(|(sign, present)| *present > amount(known, sign))
@@ -421,14 +390,8 @@ mod tests {
     use super::*;
 
     fn condition(level: u64, urgency: Urgency) -> Condition {
-        Condition {
-            urgency,
-            amounts: vec![("one".into(), level)],
-            headline: "so".into(),
-            lines: Vec::new(),
-            controller: None,
-            cause: None,
-        }
+        let problem = Problem::Unproven("email".into(), crate::channel::ProofState::Never);
+        Condition::of(urgency, problem).with_amounts(vec![("one".into(), level)])
     }
 
     fn id(number: u64) -> MessageId {

@@ -11,12 +11,12 @@
 //! ```
 //!
 //! Inside: `arrivals` and `observe` take events; `schedule` with `hold` and `forecast` decides what is read when;
-//! `health` and `risk` judge; `conditions` lists present problems and words them with `advice`, `causes` says which of them follow from
-//! others, `telling` decides when each is reported to whom, `letter` frames it, and `outbox` sends it. `turn` joins them, and `pending`
-//! has what it leaves to be kept and done.
+//! `health` and `risk` judge; `conditions` lists present problems, each a `problem`, and which of them follow from others; `telling` decides
+//! when each is reported to whom, `letter` says what with, and `outbox` sends it. `turn` joins them, and `pending` has what it leaves to
+//! be kept and done. No sentence is written here: the crate `words` makes them of these facts.
 //!
 //! ```
-//! use scrubjay_watch::{Watch, calendar::UtcCalendar, events::*, facts::*, settings::WatchSettings};
+//! use scrubjay_watch::{Watch, calendar::UtcCalendar, events::*, facts::*, settings::WatchSettings, status::LightColour};
 //! use scrubjay_core::units::UnixSeconds;
 //!
 //! let now = UnixSeconds(1_773_000_000);
@@ -29,16 +29,13 @@
 //! watch.handle(now, WatchEvent::Tick);
 //! let ops: Vec<WatchOp> = std::iter::from_fn(|| watch.poll_op()).collect();
 //! assert!(ops.contains(&WatchOp::ReadSmart("sda".into())));
-//! assert_eq!(watch.status(now).lights[0].words, "1 unknown", "nothing is green that is not known");
+//! assert_eq!(watch.status(now).lights[0].colour, LightColour::Grey, "nothing is green that is not known");
 //! ```
 
-mod advice;
 mod arrivals;
 pub mod attributes;
 pub mod calendar;
-mod causes;
 pub mod channel;
-mod channel_conditions;
 mod clock;
 mod conditions;
 mod counter_kind;
@@ -50,15 +47,14 @@ pub mod health;
 pub mod hold;
 pub mod hours;
 pub mod incident;
-mod letter;
+pub mod letter;
 pub mod loss;
-mod loss_condition;
 mod observe;
 mod outbox;
 pub mod passes;
 mod pending;
 pub mod pool;
-mod pool_conditions;
+pub mod problem;
 mod queue;
 mod reading;
 pub mod risk;
@@ -71,15 +67,8 @@ pub mod status;
 mod subject;
 mod telling;
 mod turn;
-mod volume_condition;
 pub mod worded;
-mod words;
 
-pub use letter::{LINES_MAX, SUBJECT_MAX};
 pub use reading::SessionPhase;
 pub use schedule::MARGIN;
 pub use state::{MISSING_AFTER, STALE_AFTER, Watch};
-pub use words::{counted, typed, with_command};
-
-#[cfg(test)]
-mod tests;

@@ -8,6 +8,7 @@ use crate::facts::{
     SmartRefusal, SubjectKey,
 };
 use crate::health::{DriveReport, NVME_TEMPERATURE};
+use crate::hold::SessionFault;
 use crate::reading::{ReadingState, SessionPhase};
 use crate::rows::{RowKey, SessionRefusal};
 use crate::state::{DiskLive, DiskState, Watch};
@@ -105,7 +106,7 @@ impl Watch {
         match (news.report(), &news) {
             (None, SessionNews::Refused(reason)) if is_own_session => {
                 reading.live.session = SessionPhase::None;
-                delay_next_session(reading, now, reason);
+                delay_next_session(reading, now, SessionFault::Said(reason.clone()));
             }
             (None, _) => return, // of a session that the watch did not begin
             (Some(report), _) if report.pass == 0 => take_foreign_news(reading, now, &news, report),
@@ -192,8 +193,8 @@ fn take_news(
     }
     if matches!(news, SessionNews::Stopped(_)) && was_running && reading.row.passes.begun.0 > 0 {
         match report.done > reading.live.done_before {
-            true => reading.live.refusal = Some((ENDED_BY_ITSELF.to_owned(), after(now, PROGRESS_RETRY))),
-            false => delay_next_session(reading, now, ENDED_BY_ITSELF),
+            true => reading.live.refusal = Some((SessionFault::EndedByItself, after(now, PROGRESS_RETRY))),
+            false => delay_next_session(reading, now, SessionFault::EndedByItself),
         }
     }
     if news.is_end() {
@@ -214,14 +215,11 @@ fn take_foreign_news(reading: &mut ReadingState, now: UnixSeconds, news: &Sessio
     }
 }
 
-/// The reason for a delay after a session ended that was not told to stop.
-const ENDED_BY_ITSELF: &str = "its session ended by itself";
-
 /// Delays the next session after one that did not begin, or made no progress. A pass without any read sectors has not begun.
-fn delay_next_session(reading: &mut ReadingState, now: UnixSeconds, reason: &str) {
+fn delay_next_session(reading: &mut ReadingState, now: UnixSeconds, why: SessionFault) {
     let since = reading.row.refused.as_ref().map_or(now, |refused| refused.since);
-    reading.row.refused = Some(SessionRefusal { since, last: now, why: reason.to_owned() });
-    reading.live.refusal = Some((reason.to_owned(), after(now, BEGIN_RETRY)));
+    reading.row.refused = Some(SessionRefusal { since, last: now, why: why.clone() });
+    reading.live.refusal = Some((why, after(now, BEGIN_RETRY)));
     if reading.row.passes.retract() {
         reading.row.forecast = None;
     }

@@ -4,6 +4,7 @@ use crate::calendar::{DAY, HOUR, MINUTE, after, elapsed};
 use crate::channel::ChannelRow;
 use crate::events::{WatchBug, WatchOp};
 use crate::incident::{IncidentKey, MessageReason, Urgency};
+use crate::letter::LetterContent;
 use crate::rows::{MessageRow, RowKey};
 use crate::settings::AlertChannel;
 use crate::state::Watch;
@@ -155,7 +156,9 @@ impl Watch {
                 }
                 passed_on.push(copy);
                 let (number, is_under_way, next_attempt) = (self.host.next_message, false, now);
-                self.outbox.insert(number, MessageRow { number, channel, is_under_way, next_attempt, ..row.clone() });
+                let letter = Some(Box::new(self.letter(LetterContent::CopyOf(row.number))));
+                let copy = MessageRow { number, channel, letter, is_under_way, next_attempt, ..row.clone() };
+                self.outbox.insert(number, copy);
                 self.host.next_message += 1;
                 self.pending.change_all([RowKey::Message(number), RowKey::Host]);
             }

@@ -1,6 +1,5 @@
 //! Pools of ZFS: what a pool says of itself beyond its members.
 
-use crate::words::counted;
 use scrubjay_core::units::UnixSeconds;
 
 /// What a pool of ZFS says of itself.
@@ -18,10 +17,26 @@ pub struct ZpoolFacts {
     pub errors: Vec<(String, u64)>,
     /// When a scrub last covered all of it.
     pub scrubbed: LastScrub,
-    /// What its scrub or resilver does now, in some words; empty: there is none.
-    pub scan: String,
+    /// What its scrub or resilver does now.
+    pub scan: PoolScan,
     /// Since when the watch has known it; 0 until the watch notes it.
     pub since: UnixSeconds,
+}
+
+/// What a pool does of its own accord. Shares in percent, as far as they are known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PoolScan {
+    /// Nothing.
+    #[default]
+    Idle,
+    /// It is scrubbed.
+    Scrub(Option<u8>),
+    /// Its scrub is paused.
+    Paused(Option<u8>),
+    /// A device is filled.
+    Resilver(Option<u8>),
+    /// Data are moved off a device, or a RAID-Z is expanded.
+    Moving,
 }
 
 /// Members whose losses count together.
@@ -91,26 +106,47 @@ impl ZpoolFacts {
         matches!(self.losses, PoolLosses::Unknown(_))
     }
 
-    /// The losses in some words, for a light or a table; `None`: there are none.
-    pub fn loss_words(&self) -> Option<String> {
-        match &self.losses {
-            PoolLosses::None => None,
-            PoolLosses::Unknown(_) => Some("whether it has lost data is not known".to_owned()),
-            PoolLosses::Lost { blocks, files } => Some(damage_words(*blocks, files)),
+    /// What is lost; `None`: nothing that is known.
+    pub fn damage(&self) -> Option<PoolDamage> {
+        let PoolLosses::Lost { blocks, files } = &self.losses else { return None };
+        Some(PoolDamage::of(*blocks, files))
+    }
+}
+
+/// Names of files that a message lists, at most.
+const FILES_SHOWN_MAX: usize = 5;
+
+/// What a pool has lost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PoolDamage {
+    /// Blocks, as ZFS counts them.
+    pub blocks: u64,
+    /// Files; 0 with `objects` 0: their names are not known.
+    pub files: u64,
+    /// Parts of ZFS's own tables, or of what has no name any more.
+    pub objects: u64,
+    /// Are its own tables among them?
+    pub is_metadata: bool,
+    /// The first names, in ZFS's words.
+    pub names: Vec<String>,
+}
+
+impl PoolDamage {
+    /// Of so many blocks, with these names in ZFS's words.
+    pub fn of(blocks: u64, names: &[String]) -> PoolDamage {
+        let objects = names.iter().filter(|name| is_object(name)).count() as u64;
+        PoolDamage {
+            blocks,
+            files: names.len() as u64 - objects,
+            objects,
+            is_metadata: names.iter().any(|name| name.starts_with(METADATA)),
+            names: names.iter().take(FILES_SHOWN_MAX).cloned().collect(),
         }
     }
 }
 
-/// What is lost, in some words: `3 files damaged`, `1 file and 2 other objects damaged`, `194 blocks lost`.
-pub fn damage_words(blocks: u64, names: &[String]) -> String {
-    let others = names.iter().filter(|name| is_object(name)).count() as u64;
-    match (names.len() as u64 - others, others) {
-        (0, 0) => format!("{} lost", counted(blocks, "block")),
-        (0, others) => format!("{} damaged", counted(others, "object")),
-        (files, 0) => format!("{} damaged", counted(files, "file")),
-        (files, others) => format!("{} and {} damaged", counted(files, "file"), counted(others, "other object")),
-    }
-}
+/// How ZFS calls its own tables.
+const METADATA: &str = "<metadata>";
 
 /// Is it a part of ZFS's own tables, or of what has no name any more: `<metadata>:<0x3d>`, `tank:<0x24>`?
 fn is_object(name: &str) -> bool {
@@ -120,15 +156,6 @@ fn is_object(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn files_and_objects_are_counted_apart() {
-        let words = |names: &[&str]| damage_words(7, &names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
-        assert_eq!(words(&[]), "7 blocks lost");
-        assert_eq!(words(&["/tank/a"]), "1 file damaged");
-        assert_eq!(words(&["<metadata>:<0x1>", "tank:<0x24>"]), "2 objects damaged");
-        assert_eq!(words(&["/tank/a", "tank/b@c:/d", "tank:<0x24>"]), "2 files and 1 other object damaged");
-    }
 
     #[test]
     fn a_scrub_is_remembered_and_never_is_not_once_another_scan_was_seen() {
@@ -141,7 +168,7 @@ mod tests {
                 losses: PoolLosses::None,
                 errors: Vec::new(),
                 scrubbed,
-                scan: String::new(),
+                scan: PoolScan::Idle,
                 since: at(5),
             };
             let mut pool = facts(seen);

@@ -3,6 +3,7 @@
 use crate::calendar::{HOUR, MINUTE};
 use crate::facts::MediaKind;
 use crate::forecast::IdleWeek;
+use crate::hold::SessionFault;
 use crate::passes::PassHistory;
 use crate::rows::ReadingRow;
 use scrubjay_core::units::UnixSeconds;
@@ -41,7 +42,7 @@ pub(crate) struct ReadingLive {
     /// No new session before this time, because reads failed.
     pub retry_reads_at: UnixSeconds,
     /// Why the last session could not begin, and when the next attempt is.
-    pub refusal: Option<(String, UnixSeconds)>,
+    pub refusal: Option<(SessionFault, UnixSeconds)>,
     /// The most likely seconds of a whole pass; `None`: more than a year.
     pub pass_seconds: Option<u64>,
     /// When the next pass must begin, at the latest, to end in time.

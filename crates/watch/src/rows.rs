@@ -6,7 +6,9 @@ use crate::counters::{CounterHistory, CounterKind};
 use crate::facts::{ArrayFacts, DiskFacts, DiskKey, SubjectKey};
 use crate::forecast::{ForecastErrors, IdleWeek, PassForecast};
 use crate::health::DriveReport;
+use crate::hold::SessionFault;
 use crate::incident::{CATCH_UP, IncidentKey, IncidentRow, MessageReason, PastIncident, Urgency};
+use crate::letter::Letter;
 use crate::loss::HistoryLoss;
 use crate::passes::PassHistory;
 use scrubjay_core::units::UnixSeconds;
@@ -41,7 +43,7 @@ pub struct SessionRefusal {
     /// When the last one failed.
     pub last: UnixSeconds,
     /// Why the last one failed.
-    pub why: String,
+    pub why: SessionFault,
 }
 
 /// The state of reading a disk, or an array by its own checker.
@@ -77,7 +79,7 @@ pub struct DiskRow {
 }
 
 /// A message on its way by one channel.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct MessageRow {
     /// Its number: unique, rising.
     pub number: u64,
@@ -93,10 +95,8 @@ pub struct MessageRow {
     pub about: Vec<IncidentKey>,
     /// The highest urgency of these.
     pub urgency: Urgency,
-    /// The subject: fits a lock screen.
-    pub subject: String,
-    /// The text, 20 lines at most.
-    pub body: String,
+    /// What it says, when it is kept for the first time; `None`: the pump has put it in words, and kept those.
+    pub letter: Option<Box<Letter>>,
     /// When it was written.
     pub written: UnixSeconds,
     /// Attempts that failed.
@@ -250,8 +250,7 @@ mod tests {
             reason: MessageReason::Test,
             about: Vec::new(),
             urgency: Urgency::Notice,
-            subject: String::new(),
-            body: String::new(),
+            letter: None,
             written: UnixSeconds(0),
             attempts: 0,
             next_attempt: UnixSeconds(0),

@@ -5,6 +5,7 @@ use crate::events::{WatchBug, WatchOp};
 use crate::facts::{ArrayActivity, ArrayFacts, MediaKind, SubjectKey};
 use crate::forecast::PassForecast;
 use crate::hold::HoldBack;
+use crate::problem::ReadingHelp;
 use crate::reading::{ReadingState, SessionPhase};
 use crate::rows::RowKey;
 use crate::settings;
@@ -355,26 +356,23 @@ impl Watch {
         }
     }
 
-    /// Advice for a disk that is not read in time.
-    pub(crate) fn help(&self, reading: &ReadingState) -> String {
+    /// What would help a subject that is not read in time.
+    pub(crate) fn help(&self, reading: &ReadingState) -> ReadingHelp {
         let open = self.open_hours();
         let allowed = reading.idle.hours_a_week(&open);
         let weeks = self.settings.every.saturating_sub(self.margin()).max(DAY) as f64 / (7 * DAY) as f64;
         let rate = reading.idle.bytes_per_second.max(1) as f64;
         let needed = Self::bytes(reading) / rate / HOUR as f64 / weeks;
         let total = reading.idle.hours_a_week(&[1.0; WEEK_HOURS]);
-        let steady_rate = Self::bytes(reading) / (weeks * (7 * DAY) as f64) / 1e6;
+        let steady_rate = Self::bytes(reading) / (weeks * (7 * DAY) as f64) / 1e5;
+        let whole = |hours: f64| hours.round() as u64;
         if allowed >= needed * PLANNED_TIME_FACTOR {
-            return "there is enough idle time: what holds it back is the cause".to_owned();
+            return ReadingHelp::Cause;
         }
-        if total > needed * PLANNED_TIME_FACTOR {
-            return format!(
-                "allow more hours: it needs {needed:.0} idle hours a week, its hours have {allowed:.0} of {total:.0}"
-            );
+        let (is_enough, needed, allowed) = (total > needed * PLANNED_TIME_FACTOR, whole(needed), whole(allowed));
+        match is_enough {
+            true => ReadingHelp::Hours { needed, allowed, total: whole(total) },
+            false => ReadingHelp::Budget { needed, allowed, rate: whole(steady_rate) },
         }
-        format!(
-            "it is idle {allowed:.0} of the {needed:.0} hours a week it needs: raise its budget \
-             (read at {steady_rate:.1} MB/s all day)"
-        )
     }
 }

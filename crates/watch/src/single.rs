@@ -29,6 +29,7 @@ pub fn judge(reading: &SmartReading, media: MediaKind, evidence: &OwnEvidence) -
 mod tests {
     use super::*;
     use crate::facts::{AtaAttribute, NvmeLog, SmartFacts, SmartRefusal};
+    use crate::health::BaseRate;
 
     fn reading_with(attributes: &[(u8, u64)]) -> SmartReading {
         let attributes = attributes.iter().map(|&(id, raw)| AtaAttribute::usual(id, raw)).collect();
@@ -69,7 +70,7 @@ mod tests {
         let facts = SmartFacts { passed: Some(true), nvme: Some(log), ..SmartFacts::default() };
         let (state, signs) = judge(&SmartReading::Facts(facts), MediaKind::Flash, &OwnEvidence::default());
         assert_eq!((state, signs.len()), (HealthState::Watch, 1));
-        assert!(signs[0].base_rate().unwrap().source.contains("FAST'16"));
+        assert_eq!(signs[0].base_rate(), Some(BaseRate::FlashLostRead));
     }
 
     #[test]

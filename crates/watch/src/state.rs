@@ -88,15 +88,6 @@ impl DiskState {
         DiskState { row, reading, live }
     }
 
-    /// What people find it by: `bay 3 (ZL2ABCDE)`.
-    pub fn label(&self) -> String {
-        let facts = &self.row.facts;
-        match &facts.bay {
-            Some(bay) => format!("bay {bay} ({})", facts.serial_shown()),
-            None => format!("{} ({})", self.live.name.as_deref().unwrap_or("a disk"), facts.serial_shown()),
-        }
-    }
-
     /// Is it too hot to be read, as far as is known? An old measurement does not count.
     pub fn is_hot(&self, now: UnixSeconds) -> bool {
         self.live.is_hot && elapsed(now, self.live.smart_received) < DRIVE_STATE_AGE_MAX
@@ -201,8 +192,6 @@ pub struct Watch {
     pub(crate) are_passes_planned: bool,
     /// The last forecasts for messages, and when they were made.
     pub(crate) foreseen: (UnixSeconds, AllForeseen),
-    /// When the signs of each disk were last put in words.
-    pub(crate) described: BTreeMap<DiskKey, UnixSeconds>,
     #[cfg(feature = "planted")]
     pub(crate) planted: Option<WatchBug>,
 }
@@ -273,6 +262,8 @@ impl Watch {
     pub(crate) fn flush(&mut self) {
         let (changed, dropped) = self.pending.take_keys();
         let rows: Vec<WatchRow> = changed.iter().filter_map(|key| self.row(key)).collect();
+        // The pump puts a letter in words once.
+        self.outbox.values_mut().for_each(|row| row.letter = None);
         let dropped: Vec<RowKey> = dropped.into_iter().filter(|key| self.row(key).is_none()).collect();
         let keep = (!rows.is_empty() || !dropped.is_empty()).then_some(WatchOp::Keep(rows, dropped));
         let is_kept_first = !self.is_planted(WatchBug::SendBeforeKeep);

@@ -1,23 +1,22 @@
-//! "Am I safe?": one sentence, four lights, and what to do.
+//! "Am I safe?": one verdict, four lights, and what to do, as facts.
 
-use crate::calendar::{DAY, days, elapsed, show_date, show_time};
+use crate::calendar::{DAY, days, elapsed};
 use crate::channel::{ChannelRow, ProofState};
 use crate::events::WatchBug;
 use crate::facts::{ArrayActivity, ArrayFacts, DiskFacts, DiskKey};
 use crate::forecast::{AllForeseen, ForeseenPass, PassForecast};
 use crate::health::{HealthSign, HealthState};
 use crate::hold::HoldBack;
-use crate::incident::{IncidentKey, IncidentKind, IncidentRow, IncidentSubject, Urgency};
+use crate::incident::{Condition, IncidentKey, IncidentKind, IncidentRow, IncidentSubject, Urgency};
 use crate::outbox::WAITS_LONG;
 use crate::passes::ArrayFlaws;
-use crate::pool::{PoolLosses, ZpoolFacts};
+use crate::pool::{PoolDamage, PoolLosses, ZpoolFacts};
+use crate::problem::ArrayCard;
 use crate::reading::SessionPhase;
 use crate::rows::MessageRow;
 use crate::state::{DiskState, Watch};
 use crate::subject::WatchedSubject;
-use crate::volume_condition::lost_words;
 use crate::worded;
-use crate::words::{counted, typed, with_command};
 use scrubjay_core::units::{Nanos, UnixSeconds};
 
 /// The colour of a light. What is not known is grey, never green.
@@ -55,13 +54,15 @@ worded!(LightName { Disks = "Disks", Redundancy = "Redundancy", Read = "All sect
 
 /// Something to do now.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ToDo {
-    /// The incident that asks for it; `None`: it is about alerts.
-    pub incident: Option<IncidentKey>,
-    /// What it is, in one line, without the command.
-    pub words: String,
-    /// What to type, if one command is the next step.
-    pub command: Option<String>,
+pub enum ToDo {
+    /// What this incident asks for.
+    Incident(IncidentKey, Box<Condition>),
+    /// Set up a channel for alerts.
+    SetUpChannel,
+    /// See why alerts are not accepted.
+    SeeWhyNotAccepted,
+    /// Prove that alerts arrive.
+    ProveAlerts,
 }
 
 /// What to do now: the first of all, and how many there are besides.
@@ -73,15 +74,6 @@ pub struct ToDoList {
     pub more: usize,
 }
 
-impl ToDoList {
-    /// One line each, and one that says how many more there are.
-    pub fn lines(&self) -> Vec<String> {
-        let more = (self.more > 0).then(|| format!("and {} more", self.more));
-        let line = |thing: &ToDo| with_command(&thing.words, thing.command.as_deref());
-        self.first.iter().map(line).chain(more).collect()
-    }
-}
-
 /// One of the four lights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatusLight {
@@ -89,8 +81,104 @@ pub struct StatusLight {
     pub name: LightName,
     /// Its colour.
     pub colour: LightColour,
-    /// What it shows, in words.
-    pub words: String,
+    /// What it shows.
+    pub shows: LightShows,
+    /// Is what it shows of an earlier time, because nothing is seen of the machine now?
+    pub is_of_before: bool,
+}
+
+/// What a light shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LightShows {
+    /// How many disks are in each state; empty: no disk is seen.
+    Disks(Vec<(HealthState, usize)>),
+    /// No array is seen.
+    NoArray,
+    /// This one is not there.
+    ArrayGone(ArrayCard),
+    /// A pool is in this state, in ZFS's word, and serves nothing.
+    PoolFailed(String, String),
+    /// Data are lost; not empty.
+    DataLost(Vec<LossShown>),
+    /// What the array with the least redundancy may lose.
+    Redundancy {
+        /// The array.
+        array: ArrayCard,
+        /// How many more of its members may be lost; negative: too many are.
+        left: i64,
+        /// Stripes of all arrays that are bad on two disks.
+        shared: usize,
+        /// A pool of which nobody can tell whether it has lost data.
+        unknown: Option<String>,
+    },
+    /// This array is being rebuilt.
+    Rebuilding(String),
+    /// So many disks and arrays are overdue.
+    Overdue(usize, usize),
+    /// Not one pass is over yet.
+    NoPass,
+    /// The first pass of so many disks and arrays is not over yet.
+    FirstPass(usize, usize),
+    /// The oldest sector was read so many days ago; the limit, in days.
+    Oldest(u64, u64),
+    /// No alert can reach anybody.
+    NoChannel,
+    /// The channels for alerts, and how many messages wait for hours.
+    Channels(Vec<ChannelShown>, usize),
+}
+
+/// Lost data of an array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LossShown {
+    /// Of a pool of this name.
+    Pool(String, PoolDamage),
+    /// So many stripes of a volume of this name.
+    Volume(String, u64),
+}
+
+/// A channel, as a light shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChannelShown {
+    /// Its name.
+    pub name: String,
+    /// Since when it has not accepted anything.
+    pub failing_since: Option<UnixSeconds>,
+    /// Whether it is proven.
+    pub proof: ProofState,
+    /// Recipients that are refused.
+    pub refused: Vec<String>,
+}
+
+/// The answer to "Am I safe?".
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The clock shows this date, which is not likely: nothing is decided.
+    ClockDoubted(UnixSeconds),
+    /// Nothing is seen of the machine since then; what was wrong before.
+    Blind(UnixSeconds, Option<ProblemsShown>),
+    /// Something is wrong.
+    Problems(ProblemsShown),
+    /// All is well, and known to be.
+    Well,
+    /// A light shows a problem that no incident reports yet, and none was accepted.
+    Unreported(LightName, LightShows),
+    /// Nothing new is known to be wrong, but nobody would be told.
+    NobodyTold,
+    /// Nothing is wrong but what was accepted; is all known?
+    Accepted(bool),
+    /// Nothing is known to be wrong, but not all is known.
+    NotAllKnown,
+    /// Nothing new is wrong.
+    NothingNew,
+}
+
+/// The problems that nobody has accepted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProblemsShown {
+    /// How many there are, from 1 on.
+    pub count: usize,
+    /// The most urgent one.
+    pub first: Box<Condition>,
 }
 
 /// The status of a disk.
@@ -149,8 +237,8 @@ pub struct ReadingStanding {
 /// The status that is shown to a person.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WatchStatus {
-    /// The answer to "Am I safe?", in one sentence.
-    pub sentence: String,
+    /// The answer to "Am I safe?".
+    pub verdict: Verdict,
     /// One light each for disks, redundancy, sectors and alerts.
     pub lights: [StatusLight; 4],
     /// What to do now.
@@ -207,52 +295,17 @@ impl Watch {
         // Whether alerts arrive is known all the same.
         let is_blind = self.blind_since.is_some();
         for light in lights[..3].iter_mut().filter(|light| light.colour == LightColour::Green && is_blind) {
-            (light.colour, light.words) = (LightColour::Grey, format!("not known now; was: {}", light.words));
+            (light.colour, light.is_of_before) = (LightColour::Grey, true);
         }
         let present = || self.incidents.values().filter(|incident| incident.is_present(now));
         let mut open: Vec<_> = present().filter(|incident| !incident.is_accepted).collect();
         open.sort_by_key(|incident| (std::cmp::Reverse(incident.condition.urgency), incident.opened));
-        let worst = open.first().map(|incident| incident.condition.urgency);
-        let first = open.first().map_or(String::new(), |incident| incident.condition.headline.clone());
-        let count = open.len();
-        let problems = if count == 1 { "1 problem".to_owned() } else { format!("{count} problems") };
-        let unknown = lights.iter().filter(|light| light.colour == LightColour::Grey).count();
-        // Problems that a light shows although no incident reports them yet, and none was accepted.
-        let is_unreported = |light: &&StatusLight| {
-            matches!(light.colour, LightColour::Yellow | LightColour::Red) && !self.is_accepted(light.name)
-        };
-        let unreported =
-            lights[..3].iter().find(is_unreported).map(|light| format!("{}: {}.", light.name.word(), light.words));
-        let sentence = match worst {
-            _ if self.clock.is_doubted() => {
-                let date = show_date(&*self.calendar, now);
-                format!(
-                    "The clock says {date}, which it is not likely to be: nothing is decided until it is set, or stays so."
-                )
-            }
-            Some(_) if is_blind => format!("{} Besides, {problems}: {first}", self.blind_words().unwrap_or_default()),
-            None if is_blind => self.blind_words().unwrap_or_default(),
-            Some(Urgency::Loss) => format!("{problems}, and data are at risk: {first}"),
-            Some(_) => format!("{problems}: {first}"),
-            None if lights.iter().all(|light| matches!(light.colour, LightColour::Green | LightColour::None)) => {
-                "All is well: every disk is ok, every sector was read in time, alerts are proven.".to_owned()
-            }
-            None if unreported.is_some() => unreported.unwrap_or_default(),
-            None if lights[3].colour == LightColour::Red => {
-                "Nothing new is known to be wrong, but nobody would be told if it were.".to_owned()
-            }
-            None if present().next().is_some() && unknown > 0 => {
-                "Nothing is wrong but what you have accepted, and not all is known.".to_owned()
-            }
-            None if present().next().is_some() => "Nothing is wrong but what you have accepted.".to_owned(),
-            None if unknown > 0 => "Nothing is known to be wrong, but not all is known.".to_owned(),
-            None => "Nothing new is wrong.".to_owned(),
-        };
+        let verdict = self.verdict(now, &open, present().next().is_some(), &lights);
         let to_do = self.to_do(&open, lights[3].colour);
         let mut incidents: Vec<IncidentRow> = self.incidents.values().cloned().collect();
         incidents.sort_by_key(|incident| (std::cmp::Reverse(incident.condition.urgency), incident.opened));
         WatchStatus {
-            sentence,
+            verdict,
             lights,
             to_do,
             disks,
@@ -265,12 +318,36 @@ impl Watch {
         }
     }
 
-    /// That nothing is seen of the machine, and since when; `None`: it is seen.
-    pub(crate) fn blind_words(&self) -> Option<String> {
-        let since = show_time(&*self.calendar, self.blind_since?);
-        Some(format!(
-            "The watch has not been able to check the disks of this machine since {since}: how they are now is not known."
-        ))
+    /// The answer to "Am I safe?", from the open incidents that nobody accepted, whether there are any at all, and the lights.
+    fn verdict(
+        &self,
+        now: UnixSeconds,
+        open: &[&IncidentRow],
+        is_any_open: bool,
+        lights: &[StatusLight; 4],
+    ) -> Verdict {
+        let problems = open
+            .first()
+            .map(|incident| ProblemsShown { count: open.len(), first: Box::new(incident.condition.clone()) });
+        let is_all_known = !lights.iter().any(|light| light.colour == LightColour::Grey);
+        // Problems that a light shows although no incident reports them yet, and none was accepted.
+        let is_unreported = |light: &&StatusLight| {
+            matches!(light.colour, LightColour::Yellow | LightColour::Red) && !self.is_accepted(light.name)
+        };
+        let is_well = |light: &StatusLight| matches!(light.colour, LightColour::Green | LightColour::None);
+        match (problems, self.blind_since) {
+            _ if self.clock.is_doubted() => Verdict::ClockDoubted(now),
+            (problems, Some(since)) => Verdict::Blind(since, problems),
+            (Some(problems), None) => Verdict::Problems(problems),
+            _ if lights.iter().all(is_well) => Verdict::Well,
+            _ => match lights[..3].iter().find(is_unreported) {
+                Some(light) => Verdict::Unreported(light.name, light.shows.clone()),
+                None if lights[3].colour == LightColour::Red => Verdict::NobodyTold,
+                None if is_any_open => Verdict::Accepted(is_all_known),
+                None if !is_all_known => Verdict::NotAllKnown,
+                None => Verdict::NothingNew,
+            },
+        }
     }
 
     /// Is an accepted incident among those that this light shows?
@@ -292,30 +369,17 @@ impl Watch {
 
     /// What to do now: what cannot wait first, then alerts that would not arrive, then the rest.
     fn to_do(&self, open: &[&IncidentRow], alerts: LightColour) -> ToDoList {
-        let entry = |incident: &&&IncidentRow| ToDo {
-            incident: Some(incident.key.clone()),
-            words: incident.condition.headline.clone(),
-            command: match (&incident.key.subject, incident.key.kind) {
-                (IncidentSubject::Disk(key), IncidentKind::Unknown) => {
-                    Some(format!("sudo scrubjay explain {}", typed(&key.0)))
-                }
-                _ => None,
-            },
-        };
+        let entry =
+            |incident: &&&IncidentRow| ToDo::Incident(incident.key.clone(), Box::new(incident.condition.clone()));
         let (notices, urgent): (Vec<&&IncidentRow>, Vec<&&IncidentRow>) =
             open.iter().partition(|incident| incident.condition.urgency == Urgency::Notice);
         let is_failing = self.channels.values().any(|channel| channel.failing_since.is_some());
         let alerts = match alerts {
             LightColour::Green => None,
-            _ if self.channels.is_empty() => Some(("set up a channel for alerts", "sudo scrubjay setup")),
-            _ if is_failing => Some(("see why alerts are not accepted", "sudo scrubjay alert list")),
-            _ => Some(("prove that alerts arrive", "sudo scrubjay alert test")),
+            _ if self.channels.is_empty() => Some(ToDo::SetUpChannel),
+            _ if is_failing => Some(ToDo::SeeWhyNotAccepted),
+            _ => Some(ToDo::ProveAlerts),
         };
-        let alerts = alerts.map(|(words, command)| ToDo {
-            incident: None,
-            words: words.to_owned(),
-            command: Some(command.to_owned()),
-        });
         let is_not_of_alerts = |incident: &&&&IncidentRow| {
             !matches!(incident.key.kind, IncidentKind::Unproven | IncidentKind::Undelivered)
         };
@@ -359,23 +423,19 @@ impl Watch {
 
     fn disks_light(&self, disks: &[DiskStanding]) -> StatusLight {
         let count = |state| disks.iter().filter(|disk| disk.health == state).count();
-        let words: Vec<String> = HealthState::ALL
-            .into_iter()
-            .filter(|&state| count(state) > 0)
-            .map(|state| format!("{} {}", count(state), state.word()))
-            .collect();
+        let counts = HealthState::ALL.into_iter().map(|state| (state, count(state))).filter(|(_, count)| *count > 0);
+        let shows = LightShows::Disks(counts.collect());
         let colour = match disks.iter().map(|disk| disk.health).max() {
             Some(HealthState::Ok) => LightColour::Green,
             None | Some(HealthState::Unknown | HealthState::Virtual | HealthState::Asleep) => LightColour::Grey,
             Some(HealthState::Watch | HealthState::Worn) => LightColour::Yellow,
             Some(HealthState::Hot | HealthState::Missing | HealthState::Replace) => LightColour::Red,
         };
-        let words = if words.is_empty() { "no disk is seen".to_owned() } else { words.join(", ") };
-        StatusLight { name: LightName::Disks, colour, words }
+        StatusLight::of(LightName::Disks, colour, shows)
     }
 
     fn redundancy_light(&self) -> StatusLight {
-        let light = |colour, words| StatusLight { name: LightName::Redundancy, colour, words };
+        let light = |colour, shows| StatusLight::of(LightName::Redundancy, colour, shows);
         // The worst array of all: absent, then degraded, then the least redundancy, then rebuilding.
         let worst = self.arrays.values().min_by_key(|array| {
             let facts = &array.facts;
@@ -383,114 +443,94 @@ impl Watch {
         });
         let Some(worst) = worst else {
             let colour = if self.are_arrays_known { LightColour::None } else { LightColour::Grey };
-            return light(colour, "no array is seen (md, btrfs, ZFS, volumes)".to_owned());
+            return light(colour, LightShows::NoArray);
         };
         if self.is_planted(WatchBug::RedundancyGreen) {
-            return light(LightColour::Green, String::new());
+            return light(LightColour::Green, LightShows::NoArray);
         }
         let facts = &worst.facts;
         if worst.absent_since.is_some() {
-            return light(LightColour::Red, format!("{} {} is not there", facts.noun(), facts.name));
+            return light(LightColour::Red, LightShows::ArrayGone(facts.card()));
         }
         let pools = || self.present_arrays().filter_map(|array| Some((&array.name, array.pool.as_ref()?)));
-        if let Some((name, state)) = pools().find_map(|(name, pool)| Some((name, pool.failed.as_ref()?))) {
-            return light(LightColour::Red, format!("pool {name} is {state}"));
+        if let Some((name, state)) = pools().find_map(|(name, pool)| Some((name, pool.failed.clone()?))) {
+            return light(LightColour::Red, LightShows::PoolFailed(name.clone(), state));
         }
-        let has_lost = |(_, pool): &(&String, &ZpoolFacts)| matches!(pool.losses, PoolLosses::Lost { .. });
-        let of_pools =
-            pools().filter(has_lost).filter_map(|(name, pool)| Some(format!("{}: {}", name, pool.loss_words()?)));
+        let of_pools = pools().filter_map(|(name, pool)| Some(LossShown::Pool(name.clone(), pool.damage()?)));
         let of_volumes = self.present_arrays().filter_map(|array| {
             let stripes = array.lost_stripes.filter(|stripes| *stripes > 0)?;
-            Some(format!("{}: {}", array.name, lost_words(stripes)))
+            Some(LossShown::Volume(array.name.clone(), stripes))
         });
-        let lost: Vec<String> = of_pools.chain(of_volumes).collect();
+        let lost: Vec<LossShown> = of_pools.chain(of_volumes).collect();
         if !lost.is_empty() {
-            return light(LightColour::Red, lost.join(", "));
+            return light(LightColour::Red, LightShows::DataLost(lost));
         }
-        let unknown = pools().find(|(_, pool)| matches!(pool.losses, PoolLosses::Unknown(_)));
+        let is_unknown = |(_, pool): &(&String, &ZpoolFacts)| matches!(pool.losses, PoolLosses::Unknown(_));
+        let unknown = pools().find(is_unknown).map(|(name, _)| name.clone());
         let rebuilding = self.arrays.values().map(|array| &array.facts).find(|facts| is_rebuilding(facts));
         let shared: usize = self.arrays.values().map(|array| self.risk(&array.facts).shared.len()).sum();
-        let stripes = if shared > 0 { format!(", {shared} stripes bad on two disks") } else { String::new() };
-        let left = format!("{} of {} left in {}{stripes}", facts.redundancy_left(), facts.redundancy, facts.name);
+        let left = facts.redundancy_left();
+        let shows = |unknown| LightShows::Redundancy { array: facts.card(), left, shared, unknown };
         match rebuilding {
-            _ if facts.is_degraded() || shared > 0 => light(LightColour::Red, left),
-            Some(rebuilding) => light(LightColour::Yellow, format!("{} is being rebuilt", rebuilding.name)),
-            None if facts.redundancy == 0 => {
-                light(LightColour::Yellow, format!("none in {} ({})", facts.name, facts.level))
-            }
-            None => match unknown {
-                Some((name, _)) => {
-                    light(LightColour::Grey, format!("{left}; whether pool {name} has lost data is not known"))
-                }
-                None => light(LightColour::Green, left),
-            },
+            _ if facts.is_degraded() || shared > 0 => light(LightColour::Red, shows(None)),
+            Some(rebuilding) => light(LightColour::Yellow, LightShows::Rebuilding(rebuilding.name.clone())),
+            None if facts.redundancy == 0 => light(LightColour::Yellow, shows(None)),
+            None if unknown.is_some() => light(LightColour::Grey, shows(unknown)),
+            None => light(LightColour::Green, shows(None)),
         }
     }
 
     fn read_light(&self, disks: &[DiskStanding], arrays: &[ArrayStanding], now: UnixSeconds) -> StatusLight {
-        let light = |colour, words| StatusLight { name: LightName::Read, colour, words };
+        let light = |colour, shows| StatusLight::of(LightName::Read, colour, shows);
         let disks: Vec<_> = disks.iter().filter(|disk| disk.name.is_some()).map(|disk| &disk.reading).collect();
         let arrays = arrays.iter().filter(|array| array.is_there);
         let arrays: Vec<_> = arrays.filter_map(|array| array.reading.as_ref()).collect();
         let count = |predicate: &dyn Fn(&ReadingStanding) -> bool| {
             let number = |all: &[&ReadingStanding]| all.iter().filter(|reading| predicate(reading)).count();
-            let words = |count: usize, noun: &str| (count > 0).then(|| counted(count as u64, noun));
-            let words: Vec<String> =
-                [words(number(&disks), "disk"), words(number(&arrays), "array")].into_iter().flatten().collect();
-            words.join(" and ")
+            Some((number(&disks), number(&arrays))).filter(|counts| *counts != (0, 0))
         };
         let late = count(&|reading| reading.due <= now);
         let never = count(&|reading| reading.oldest_read.is_none());
-        match disks.iter().chain(&arrays).filter_map(|reading| reading.oldest_read).min() {
-            _ if !late.is_empty() => light(LightColour::Yellow, format!("{late} overdue")),
-            None => light(LightColour::Grey, "not one pass is over yet".to_owned()),
-            Some(_) if !never.is_empty() => {
-                light(LightColour::Grey, format!("the first pass of {never} is not over yet"))
-            }
-            Some(oldest) => {
-                // As many days as the table of the disks and `check` say.
-                let age = match days(now, oldest) {
-                    0 => "today".to_owned(),
-                    days => format!("{days} d ago"),
-                };
-                light(LightColour::Green, format!("the oldest {age}, the limit is {} d", self.settings.every / DAY))
+        match (disks.iter().chain(&arrays).filter_map(|reading| reading.oldest_read).min(), late, never) {
+            (_, Some((disks, arrays)), _) => light(LightColour::Yellow, LightShows::Overdue(disks, arrays)),
+            (None, ..) => light(LightColour::Grey, LightShows::NoPass),
+            (_, _, Some((disks, arrays))) => light(LightColour::Grey, LightShows::FirstPass(disks, arrays)),
+            // As many days as the table of the disks and `check` say.
+            (Some(oldest), ..) => {
+                light(LightColour::Green, LightShows::Oldest(days(now, oldest), self.settings.every / DAY))
             }
         }
     }
 
     fn alerts_light(&self, now: UnixSeconds) -> StatusLight {
-        let light = |colour, words| StatusLight { name: LightName::Alerts, colour, words };
+        let light = |colour, shows| StatusLight::of(LightName::Alerts, colour, shows);
         if self.channels.is_empty() {
-            return light(LightColour::Red, "no alert can reach you".to_owned());
+            return light(LightColour::Red, LightShows::NoChannel);
         }
         let waits_long = |row: &&MessageRow| row.attempts > 0 && elapsed(now, row.written) >= WAITS_LONG;
         let waiting = self.outbox.values().filter(waits_long).count();
-        let mut words: Vec<String> = self
-            .channels
-            .values()
-            .map(|channel| match channel.failing_since {
-                Some(since) => format!("{} failing since {}", channel.name, show_date(&*self.calendar, since)),
-                None if !channel.refused.is_empty() => {
-                    let who: Vec<&str> = channel.refused.iter().map(|(to, _)| to.as_str()).collect();
-                    format!("{} {}, not for {}", channel.name, channel.words(now, &*self.calendar), who.join(", "))
-                }
-                None => format!("{} {}", channel.name, channel.words(now, &*self.calendar)),
-            })
-            .collect();
-        let is_proven = |proof| matches!(proof, ProofState::Proven(_));
-        let proven =
-            self.channels.values().filter(|channel| is_proven(channel.proof(now)) && channel.failing_since.is_none());
-        let has_refusals = self.channels.values().any(|channel| !channel.refused.is_empty());
-        let colour = match proven.count() {
+        let shown = self.channels.values().map(|channel| ChannelShown {
+            name: channel.name.clone(),
+            failing_since: channel.failing_since,
+            proof: channel.proof(now),
+            refused: channel.refused.iter().map(|(to, _)| to.clone()).collect(),
+        });
+        let shown: Vec<ChannelShown> = shown.collect();
+        let is_good =
+            |channel: &&ChannelShown| matches!(channel.proof, ProofState::Proven(_)) && channel.failing_since.is_none();
+        let has_refusals = shown.iter().any(|channel| !channel.refused.is_empty());
+        let colour = match shown.iter().filter(is_good).count() {
             _ if self.is_planted(WatchBug::AlertsGreen) => LightColour::Green,
             0 => LightColour::Red,
-            count if count < self.channels.len() || waiting > 0 || has_refusals => LightColour::Yellow,
+            count if count < shown.len() || waiting > 0 || has_refusals => LightColour::Yellow,
             _ => LightColour::Green,
         };
-        if waiting > 0 {
-            let wait = if waiting == 1 { "waits" } else { "wait" };
-            words.push(format!("{} {wait} for hours", counted(waiting as u64, "message")));
-        }
-        light(colour, words.join(", "))
+        light(colour, LightShows::Channels(shown, waiting))
+    }
+}
+
+impl StatusLight {
+    fn of(name: LightName, colour: LightColour, shows: LightShows) -> StatusLight {
+        StatusLight { name, colour, shows, is_of_before: false }
     }
 }

@@ -67,14 +67,6 @@ impl<'a> WatchedSubject<'a> {
             }
         }
     }
-
-    /// What people find it by.
-    pub fn label(self) -> String {
-        match self {
-            WatchedSubject::Disk(disk) => disk.label(),
-            WatchedSubject::Array(array, _) => format!("array {}", array.facts.name),
-        }
-    }
 }
 
 impl Watch {

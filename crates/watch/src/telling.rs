@@ -8,7 +8,7 @@ use crate::incident::{
     BUDGET_MONTH, CATCH_UP, IncidentKey, IncidentKind, IncidentRow, IncidentSubject, MESSAGES_MAX, MessageId,
     MessageReason, PastIncident, TOGETHER_MIN, Urgency,
 };
-use crate::letter::{LetterText, is_common_cause};
+use crate::letter::{Letter, is_common_cause};
 use crate::rows::{MessageRow, RowKey};
 use crate::state::Watch;
 use scrubjay_core::units::UnixSeconds;
@@ -164,7 +164,7 @@ impl Watch {
                 channels.extend(self.channels.keys().cloned());
             }
             self.write_to(channels, now, MessageReason::Resolved, about, Urgency::Notice, incident.thread, |_, _| {
-                copy_text(&text)
+                text.clone()
             });
             if self.has_subject(&key.subject) {
                 self.past.insert(key.clone(), incident.past(now));
@@ -214,7 +214,7 @@ impl Watch {
                 due.extend(keys.into_iter().map(|key| (key, reason)));
                 continue;
             }
-            let text = self.common_letter(&keys, reason, group.controller.as_deref());
+            let text = self.common_letter(&keys, reason, group.kind, group.controller.clone());
             self.announce(now, reason, keys, group.urgency, None, &text);
         }
         for (key, reason) in due {
@@ -257,14 +257,14 @@ impl Watch {
                 let text = self.open_letter(&open, now);
                 let urgency = open.iter().map(|incident| incident.condition.urgency).max().unwrap_or(Urgency::Notice);
                 let about = open.into_iter().map(|incident| incident.key).collect();
-                self.write_to(vec![name], now, MessageReason::Opened, about, urgency, None, |_, _| copy_text(&text));
+                self.write_to(vec![name], now, MessageReason::Opened, about, urgency, None, |_, _| text.clone());
                 continue;
             }
             for incident in open {
                 let text = self.incident_letter(&incident, MessageReason::Opened, now);
                 let (about, urgency) = (vec![incident.key], incident.condition.urgency);
                 let channels = vec![name.clone()];
-                self.write_to(channels, now, MessageReason::Opened, about, urgency, None, |_, _| copy_text(&text));
+                self.write_to(channels, now, MessageReason::Opened, about, urgency, None, |_, _| text.clone());
             }
         }
     }
@@ -277,9 +277,9 @@ impl Watch {
         about: Vec<IncidentKey>,
         urgency: Urgency,
         thread: Option<MessageId>,
-        text: &LetterText,
+        text: &Letter,
     ) {
-        let number = self.write(now, reason, about.clone(), urgency, thread, |_, _| copy_text(text));
+        let number = self.write(now, reason, about.clone(), urgency, thread, |_, _| text.clone());
         for key in about {
             if let Some(incident) = self.incidents.get_mut(&key) {
                 incident.record_message(now, reason, number);
@@ -306,7 +306,7 @@ impl Watch {
         about: Vec<IncidentKey>,
         urgency: Urgency,
         thread: Option<MessageId>,
-        text: impl Fn(&Watch, &str) -> LetterText,
+        text: impl Fn(&Watch, &str) -> Letter,
     ) -> MessageId {
         let channels = self.channels.keys().cloned().collect();
         self.write_to(channels, now, reason, about, urgency, thread, text)
@@ -322,7 +322,7 @@ impl Watch {
         about: Vec<IncidentKey>,
         urgency: Urgency,
         thread: Option<MessageId>,
-        text: impl Fn(&Watch, &str) -> LetterText,
+        text: impl Fn(&Watch, &str) -> Letter,
     ) -> MessageId {
         let urgency = if self.is_planted(WatchBug::HoldUrgentInQuietHours) { Urgency::Notice } else { urgency };
         let first = MessageId { number: self.host.next_message, run: self.settings.run };
@@ -331,8 +331,7 @@ impl Watch {
                 continue;
             }
             self.try_oldest_of(now, &channel);
-            let plain = text(self, &channel);
-            let LetterText { subject, body } = self.with_blindness(plain);
+            let letter = Some(Box::new(text(self, &channel)));
             let id = |id: MessageId| id.text(&channel, &self.settings.host);
             let row = MessageRow {
                 number: self.host.next_message,
@@ -342,8 +341,7 @@ impl Watch {
                 reason,
                 about: about.clone(),
                 urgency,
-                subject,
-                body,
+                letter,
                 written: now,
                 attempts: 0,
                 next_attempt: now,
@@ -381,8 +379,8 @@ impl Watch {
         self.write(now, reason, Vec::new(), Urgency::Notice, None, |watch, name| {
             let code = watch.channels.get(name).and_then(|channel| channel.code.clone()).unwrap_or_default();
             match reason {
-                MessageReason::Report => watch.report_letter(name, &code, now),
-                _ => watch.test_letter(name, &code),
+                MessageReason::Report => watch.report_letter(name, code, now),
+                _ => watch.test_letter(name, code),
             }
         });
     }
@@ -402,8 +400,4 @@ impl Watch {
         }
         self.wake_at(after(now, HOUR));
     }
-}
-
-fn copy_text(text: &LetterText) -> LetterText {
-    LetterText { subject: text.subject.clone(), body: text.body.clone() }
 }

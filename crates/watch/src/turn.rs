@@ -7,6 +7,7 @@ use crate::events::{PersonCommand, WatchBug, WatchEvent, WatchOp};
 use crate::facts::{MediaKind, SessionNews, SubjectKey};
 use crate::forecast::IdleWeek;
 use crate::incident::{GATHER, IncidentKey, IncidentKind, IncidentRow, IncidentSubject, MessageReason};
+use crate::loss::HistoryLoss;
 use crate::pending::Pending;
 use crate::reading::{ReadingState, SessionPhase};
 use crate::rows::{CLOCK_SLACK, HostRow, ReadingRow, RowKey, WatchRow};
@@ -49,7 +50,6 @@ impl Watch {
             is_marked: false,
             are_passes_planned: false,
             foreseen: (UnixSeconds(0), BTreeMap::new()),
-            described: BTreeMap::new(),
             #[cfg(feature = "planted")]
             planted: None,
         };
@@ -195,7 +195,7 @@ impl Watch {
             WatchEvent::IdleHour(subject, hour, share) => self.idle_hour(&subject, hour, share),
             WatchEvent::Recipients(channel, refused) => self.recipients_refused(&channel, refused),
             WatchEvent::HistoryLost(loss) => {
-                self.note_loss(now, loss);
+                self.host.history_lost = Some(HistoryLoss { at: now, ..loss }); // of several the last one
                 self.pending.change(RowKey::Host);
             }
             WatchEvent::ArraysKnown(are_known) => self.are_arrays_known = are_known,

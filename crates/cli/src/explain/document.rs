@@ -6,6 +6,7 @@ use scrubjay_control::ArrayEntry;
 use scrubjay_daemon::smartctl::exit::SmartctlExit;
 use scrubjay_watch::counters;
 use scrubjay_watch::health::HealthSign;
+use scrubjay_words::{Said, base_rate, counter};
 use serde::Serialize;
 
 /// The explanation of one disk.
@@ -49,16 +50,16 @@ pub struct ExplainDocument {
 
 #[derive(Serialize)]
 struct ReasonDocument {
-    words: String,
+    words: Said,
     /// The state that this sign alone means for the disk.
     state: &'static str,
-    base_rate: Option<&'static str>,
-    source: Option<&'static str>,
+    base_rate: Option<Said>,
+    source: Option<Said>,
 }
 
 #[derive(Serialize)]
 struct CounterDocument {
-    words: &'static str,
+    words: Said,
     value: u64,
     /// Is it a counter of the medium, and not of the cable or of time-outs?
     medium: bool,
@@ -115,7 +116,7 @@ impl ExplainDocument {
             self_testing: facts.is_some_and(|facts| facts.is_self_testing),
             counters: counters
                 .into_iter()
-                .map(|(kind, value)| CounterDocument { words: kind.words(), value, medium: kind.is_of_medium() })
+                .map(|(kind, value)| CounterDocument { words: counter(kind), value, medium: kind.is_of_medium() })
                 .collect(),
             not_told: about.missing.clone(),
             celsius: facts.and_then(counters::celsius),
@@ -147,11 +148,6 @@ impl ExplainDocument {
 }
 
 fn reason(sign: &HealthSign) -> ReasonDocument {
-    let rate = sign.base_rate();
-    ReasonDocument {
-        words: sign.words(),
-        state: sign.state().word(),
-        base_rate: rate.map(|rate| rate.words),
-        source: rate.map(|rate| rate.source),
-    }
+    let (rate, source) = sign.base_rate().map(base_rate).unzip();
+    ReasonDocument { words: scrubjay_words::sign(sign), state: sign.state().word(), base_rate: rate, source }
 }

@@ -11,7 +11,8 @@ use scrubjay_daemon::smartctl::parse::SmartctlAnswer;
 use scrubjay_device::inventory::InventoryDisk;
 use scrubjay_watch::facts::{self, MediaKind};
 use scrubjay_watch::health::{HealthSign, HealthState, OwnEvidence};
-use scrubjay_watch::{single, typed};
+use scrubjay_watch::single;
+use scrubjay_words::typed;
 
 /// Seconds after which a disk is due for a complete reading.
 const DUE_SECONDS: u64 = 35 * 86_400;
@@ -63,7 +64,7 @@ impl Explained {
 
     /// The watch's reasons that one reading does not show.
     pub fn watch_reasons(&self) -> Vec<String> {
-        let known: Vec<String> = self.signs.iter().map(HealthSign::words).collect();
+        let known: Vec<String> = self.signs.iter().map(|sign| scrubjay_words::sign(sign).into()).collect();
         let reasons = self.watched.iter().flat_map(|watched| &watched.reasons);
         reasons.filter(|reason| !known.contains(reason)).cloned().collect()
     }

@@ -12,7 +12,8 @@ use scrubjay_daemon::smartctl::exit::SmartctlExit;
 use scrubjay_device::clock;
 use scrubjay_watch::counters::{self, CounterKind};
 use scrubjay_watch::facts::SmartFacts;
-use scrubjay_watch::health::{HealthState, NO_SIGN, NVME_WARNINGS};
+use scrubjay_watch::health::{BaseRate, HealthState};
+use scrubjay_words::{base_rate, counter, nvme_warnings};
 use std::io::{self, Write};
 
 /// Columns of the labels.
@@ -79,9 +80,12 @@ fn reasons(explained: &Explained) -> Vec<String> {
     for (index, sign) in signs.iter().enumerate() {
         let rate = sign.base_rate();
         let is_last = signs.get(index + 1).is_none_or(|next| next.base_rate() != rate);
-        reasons.push(format!("- {}", sign.words()));
+        reasons.push(format!("- {}", scrubjay_words::sign(sign)));
         match rate.filter(|_| is_last) {
-            Some(rate) => reasons.push(format!("({}; {})", rate.words, rate.source)),
+            Some(rate) => {
+                let (words, source) = base_rate(rate);
+                reasons.push(format!("({words}; {source})"));
+            }
             None if is_last => reasons.push("(no base rate is known)".to_owned()),
             None => {}
         }
@@ -126,7 +130,7 @@ fn counters(explained: &Explained) -> Vec<String> {
     let Ok(facts) = &explained.answer.outcome else { return Vec::new() };
     let mut parts: Vec<String> = counters::decode(facts)
         .into_iter()
-        .map(|(kind, value)| format!("{} {}", kind.words(), show_count(value)))
+        .map(|(kind, value)| format!("{} {}", counter(kind), show_count(value)))
         .collect();
     parts.extend(nvme(facts));
     if facts.nvme.is_none() {
@@ -147,9 +151,8 @@ fn counters(explained: &Explained) -> Vec<String> {
 
 fn nvme(facts: &SmartFacts) -> Vec<String> {
     let Some(log) = facts.nvme else { return Vec::new() };
-    let set = (0..8).filter(|bit| log.critical_warning & 1 << bit != 0);
-    let words: Vec<&str> = set.map(|bit| NVME_WARNINGS.get(bit).copied().unwrap_or("unknown")).collect();
-    let warning = if words.is_empty() { "none".to_owned() } else { words.join(" and ") };
+    let warning =
+        if log.critical_warning == 0 { "none".to_owned() } else { nvme_warnings(log.critical_warning).into() };
     vec![
         format!("critical warning {:#04x} ({warning})", log.critical_warning),
         format!("spare blocks {} % (too few below {} %)", log.spare, log.spare_threshold),
@@ -214,7 +217,7 @@ pub fn unknown(explained: &Explained) -> Vec<String> {
                     .to_owned(),
             );
             let old = counters::decode(facts).into_iter().filter(|(kind, value)| !kind.is_of_medium() && *value > 0);
-            let words = |(kind, value): (CounterKind, u64)| format!("{} {}", kind.words(), show_count(value));
+            let words = |(kind, value): (CounterKind, u64)| format!("{} {}", counter(kind), show_count(value));
             let old: Vec<String> = old.map(words).collect();
             if !old.is_empty() {
                 unknown.push(format!("when these happened: {}; only more of them would be news", old.join(", ")));
@@ -223,7 +226,8 @@ pub fn unknown(explained: &Explained) -> Vec<String> {
     }
     // The rate was counted on hard disks.
     if explained.state == HealthState::Ok && explained.is_spinning() != Some(false) {
-        unknown.push(format!("whether it fails all the same: {} ({})", NO_SIGN.words, NO_SIGN.source));
+        let (rate, source) = base_rate(BaseRate::NoSign);
+        unknown.push(format!("whether it fails all the same: {rate} ({source})"));
     }
     unknown
 }

@@ -6,7 +6,7 @@ use scrubjay_control::wording::{
     self, ago, array_checked, array_now, can_lose, disk_bad, disk_called, disk_now, in_order, is_deviant, moment,
 };
 use scrubjay_control::{ArrayEntry, DiskEntry, DoNowEntry, WatchDocument};
-use scrubjay_watch::with_command;
+use scrubjay_words::with_command;
 use std::io::{self, Write};
 
 const ARRAYS: [&str; 6] = ["ARRAY", "LEVEL", "MEMBERS", "CAN LOSE", "LAST FULL CHECK", "NOW"];

@@ -48,7 +48,7 @@ impl AlertRoute for GotifyRoute {
             Urgency::Loss => 10,
         };
         let body = serde_json::json!({
-            "title": message.row.subject,
+            "title": message.subject,
             "message": message.text(),
             "priority": priority,
         });

@@ -35,7 +35,7 @@ pub(crate) fn write(addresses: &MailAddresses, message: &OutgoingMessage) -> Res
     let name = format!("Scrubjay on {}", message.sender.host);
     let mut mail = Message::builder()
         .from(Mailbox::new(Some(name), from.clone()))
-        .subject(message.row.subject.clone())
+        .subject(message.subject.clone())
         .date_now()
         .message_id(Some(message_id(&message.row.id)))
         .header(ContentType::TEXT_PLAIN)

@@ -53,6 +53,7 @@ pub use proof::ChannelProof;
 use route::{ChannelKind, OpenRoute};
 use scrubjay_watch::rows::MessageRow;
 use scrubjay_watch::settings::AlertChannel;
+use scrubjay_words::MessageText;
 use serde::Deserialize;
 use std::fmt;
 use std::sync::Arc;
@@ -160,11 +161,16 @@ impl AlertChannels {
     /// # Errors
     /// It was not accepted, as far as is known: the error says what happened, with which server, and what to do. A
     /// server that accepts a message and answers too late counts as an error as well, though it may have the message.
-    pub fn deliver(&self, message: &MessageRow, sender: &SenderFacts) -> Result<DeliveryReceipt, DeliveryError> {
+    pub fn deliver(
+        &self,
+        message: &MessageRow,
+        text: &MessageText,
+        sender: &SenderFacts,
+    ) -> Result<DeliveryReceipt, DeliveryError> {
         let Some(open) = self.routes.iter().find(|route| route.name == message.channel) else {
             return Err(DeliveryError::NoChannel { channel: message.channel.clone() });
         };
-        let (route, outgoing) = (Arc::clone(&open.route), OutgoingMessage::new(message.clone(), sender.clone()));
+        let (route, outgoing) = (Arc::clone(&open.route), OutgoingMessage::new(message.clone(), text, sender.clone()));
         self.bounded(route.peer(), move |bound| route.deliver(&outgoing, bound))
     }
 

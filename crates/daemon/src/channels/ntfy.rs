@@ -65,7 +65,7 @@ impl AlertRoute for NtfyRoute {
         };
         let mut headers = vec![
             ("Content-Type", "text/plain; charset=utf-8".to_owned()),
-            ("Title", encoded(&message.row.subject)),
+            ("Title", encoded(&message.subject)),
             ("Priority", priority.to_owned()),
             ("Tags", tag.to_owned()),
         ];

@@ -4,6 +4,7 @@ use scrubjay_core::units::UnixSeconds;
 use scrubjay_watch::facts::DiskFacts;
 use scrubjay_watch::incident::{IncidentSubject, MessageReason, Urgency};
 use scrubjay_watch::rows::MessageRow;
+use scrubjay_words::MessageText;
 
 /// Facts for a message that the watch's row does not have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,8 +19,12 @@ pub struct SenderFacts {
 
 /// A message with facts that its row does not have.
 pub(crate) struct OutgoingMessage {
-    /// The message as the watch wrote it.
+    /// The message's row.
     pub(crate) row: MessageRow,
+    /// Its subject: one line.
+    pub(crate) subject: String,
+    /// What it says.
+    pub(crate) body: String,
     /// The facts about its sender.
     pub(crate) sender: SenderFacts,
 }
@@ -29,16 +34,15 @@ const REPEATED: &str = "This may reach you twice: the machine was stopped while 
 
 impl OutgoingMessage {
     /// A message that is safe to send: its subject and the name of the host are one line.
-    pub(crate) fn new(row: MessageRow, sender: SenderFacts) -> OutgoingMessage {
-        let row = MessageRow { subject: one_line(&row.subject), ..row };
+    pub(crate) fn new(row: MessageRow, text: &MessageText, sender: SenderFacts) -> OutgoingMessage {
+        let (subject, body) = (one_line(text.subject()), text.body().to_owned());
         let sender = SenderFacts { host: one_line(&sender.host), ..sender };
-        OutgoingMessage { row, sender }
+        OutgoingMessage { row, subject, body, sender }
     }
 
     /// The text. A note that the message may be a repetition stands at its end.
     pub(crate) fn text(&self) -> String {
-        let body: String =
-            self.row.body.chars().filter(|char| !char.is_control() || matches!(char, '\n' | '\t')).collect();
+        let body: String = self.body.chars().filter(|char| !char.is_control() || matches!(char, '\n' | '\t')).collect();
         if self.row.may_be_repeated { format!("{body}\n\n{REPEATED}") } else { body }
     }
 

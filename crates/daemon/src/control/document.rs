@@ -12,12 +12,12 @@ use scrubjay_watch::calendar::Calendar;
 use scrubjay_watch::channel::{ChannelRow, ProofState};
 use scrubjay_watch::facts::{ArrayFacts, SessionSubject};
 use scrubjay_watch::health::HealthState;
-use scrubjay_watch::hold::HoldBack;
 use scrubjay_watch::incident::{IncidentKey, IncidentRow, IncidentSubject};
 use scrubjay_watch::pool::{LastScrub, PoolLosses, ZpoolFacts};
 use scrubjay_watch::status::{
     ArrayStanding, DiskStanding, LightColour, LightName, ReadingStanding, ToDo, ToDoList, WatchStatus,
 };
+use scrubjay_words as words;
 
 /// The latest state of sessions, fresher than the last report to the watch.
 pub trait LiveSessions {
@@ -41,22 +41,27 @@ pub fn document(
     live: &dyn LiveSessions,
 ) -> WatchDocument {
     let worst = status.disks.iter().map(|disk| disk.health).max();
+    let do_now = do_now_entry(&status.to_do, &status.incidents, calendar);
     WatchDocument {
         schema: SCHEMA,
         version: scrubjay_control::version::version().to_owned(),
         time: now.0,
         verdict: worst,
-        sentence: status.sentence,
+        sentence: words::verdict(&status.verdict, calendar).into(),
         lights: status
             .lights
-            .into_iter()
-            .map(|light| LightEntry { name: light.name, colour: light.colour, words: light.words })
+            .iter()
+            .map(|light| LightEntry {
+                name: light.name,
+                colour: light.colour,
+                words: words::light(light, calendar).into(),
+            })
             .collect(),
-        to_do: status.to_do.lines(),
-        do_now: do_now_entry(status.to_do, &status.incidents),
+        to_do: to_do_lines(&do_now),
+        do_now,
         arrays: status.arrays.into_iter().map(|array| array_entry(array, now, calendar, live)).collect(),
         disks: status.disks.into_iter().map(|disk| disk_entry(disk, now, calendar, live)).collect(),
-        incidents: status.incidents.iter().map(incident_entry).collect(),
+        incidents: status.incidents.iter().map(|incident| incident_entry(incident, calendar)).collect(),
         channels: status.channels.iter().map(|channel| channel_entry(channel, now, calendar)).collect(),
         messages_waiting: status.waiting.len(),
         paused_until: status.paused_until.map(|until| until.0),
@@ -116,7 +121,7 @@ pub fn observed(document: WatchDocument, observed: &ObservedDocument) -> WatchDo
 pub fn channel_entry(channel: &ChannelRow, now: UnixSeconds, calendar: &dyn Calendar) -> ChannelEntry {
     ChannelEntry {
         name: channel.name.clone(),
-        proof: channel.words(now, calendar),
+        proof: words::proof(channel.proof(now), calendar).into(),
         is_proven: Some(matches!(channel.proof(now), ProofState::Proven(_))),
         proven: channel.proven.map(|on| on.0),
         proof_line: None,
@@ -131,7 +136,7 @@ fn disk_entry(disk: DiskStanding, now: UnixSeconds, calendar: &dyn Calendar, liv
     let subject = disk.name.clone().map(SessionSubject::Disk);
     let reading = reading_entry(subject.as_ref(), &disk.reading, now, calendar, live);
     let facts = disk.facts;
-    let mut reasons: Vec<String> = disk.signs.iter().map(|sign| sign.words()).collect();
+    let mut reasons: Vec<String> = disk.signs.iter().map(|sign| words::sign(sign).into()).collect();
     reasons.extend((reading.due <= now.0).then(|| "some of its sectors are overdue to be read".to_owned()));
     DiskEntry {
         key: facts.key.0,
@@ -195,7 +200,7 @@ fn pool_entry(pool: ZpoolFacts) -> PoolEntry {
             LastScrub::Never => Some(0),
             LastScrub::Ended(at) => Some(at.0),
         },
-        scan: pool.scan,
+        scan: words::pool_scan(pool.scan).into(),
     }
 }
 
@@ -249,11 +254,13 @@ fn activity(
         }
         (true, Some(_)) => (ReadingActivity::Reading, None),
         (true, None) => (ReadingActivity::Waiting, Some("its scrub begins".to_owned())),
-        (false, _) => (ReadingActivity::Held, reading.held.as_ref().map(|held: &HoldBack| held.words(calendar))),
+        (false, _) => {
+            (ReadingActivity::Held, reading.held.as_ref().map(|held| words::hold_back(held, calendar).into()))
+        }
     }
 }
 
-fn incident_entry(incident: &IncidentRow) -> IncidentEntry {
+fn incident_entry(incident: &IncidentRow, calendar: &dyn Calendar) -> IncidentEntry {
     IncidentEntry {
         subject: match &incident.key.subject {
             IncidentSubject::Disk(key) => key.0.clone(),
@@ -263,18 +270,28 @@ fn incident_entry(incident: &IncidentRow) -> IncidentEntry {
         },
         kind: incident.key.kind,
         urgency: incident.condition.urgency,
-        headline: incident.condition.headline.clone(),
+        headline: words::headline(&incident.condition, calendar).into(),
         since: incident.opened.0,
         is_accepted: incident.is_accepted,
     }
 }
 
 /// What to do, each with the place of its incident in the document.
-fn do_now_entry(to_do: ToDoList, incidents: &[IncidentRow]) -> DoNowEntry {
+fn do_now_entry(to_do: &ToDoList, incidents: &[IncidentRow], calendar: &dyn Calendar) -> DoNowEntry {
     let place = |key: &IncidentKey| incidents.iter().position(|incident| incident.key == *key);
-    let entry =
-        |ToDo { incident, words, command }| ToDoEntry { incident: incident.as_ref().and_then(place), words, command };
-    DoNowEntry { first: to_do.first.into_iter().map(entry).collect(), more: to_do.more }
+    let entry = |thing: &ToDo| {
+        let (words, command) = words::to_do(thing, calendar);
+        let incident = if let ToDo::Incident(key, _) = thing { place(key) } else { None };
+        ToDoEntry { incident, words: words.into(), command }
+    };
+    DoNowEntry { first: to_do.first.iter().map(entry).collect(), more: to_do.more }
+}
+
+/// One line each, and one that says how many more there are.
+fn to_do_lines(to_do: &DoNowEntry) -> Vec<String> {
+    let more = (to_do.more > 0).then(|| format!("and {} more", to_do.more));
+    let line = |thing: &ToDoEntry| words::with_command(&thing.words, thing.command.as_deref());
+    to_do.first.iter().map(line).chain(more).collect()
 }
 
 #[cfg(test)]

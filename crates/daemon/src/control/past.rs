@@ -137,7 +137,7 @@ fn summary(
     let sectors = passes.iter().map(|pass| pass.sectors).sum::<u64>() + reading.map_or(0, |reading| reading.done);
     let counters = row.counters.iter().map(|(kind, counter)| CounterEntry {
         key: kind.key().to_owned(),
-        name: kind.words().to_owned(),
+        name: scrubjay_words::counter(*kind).into(),
         value: counter.value,
         growth: counter.growth_at(now),
         since: if counter.growth_at(now) > 0 { counter.since.0 } else { 0 },
@@ -187,7 +187,10 @@ fn detail(
         counters.entry(kind).or_default().push((at.0, value));
     }
     counters.retain(|_, points| points.iter().any(|(_, value)| *value > 0));
-    let trend = |(kind, points): (CounterKind, Vec<(u64, u64)>)| CounterTrend { name: kind.words().to_owned(), points };
+    let trend = |(kind, points): (CounterKind, Vec<(u64, u64)>)| CounterTrend {
+        name: scrubjay_words::counter(kind).into(),
+        points,
+    };
     let pass = |pass: PassRecord| PassEntry {
         begun: pass.begun.0,
         ended: pass.ended.0,

@@ -3,6 +3,7 @@
 use super::counters::{self, CounterPoint};
 use super::error::HistoryError;
 use super::event::{self, HistoryEvent};
+use super::follow::KeptWords;
 use super::mark::HistoryMark;
 use super::passes::{self, FindingRecord, PassRecord};
 use super::temperatures::{self, TemperaturePoint};
@@ -11,6 +12,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use scrubjay_core::units::{SectorRange, UnixSeconds};
 use scrubjay_watch::facts::{DiskKey, PassReport, SmartFacts};
 use scrubjay_watch::rows::{RowKey, WatchRow};
+use scrubjay_words::{MessageText, MessageTexts, Wording};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -25,6 +27,8 @@ pub struct HistoryDatabase {
     file: Option<(u64, u64)>,
     /// How far it had come when it was last written or opened.
     last_mark: Option<HistoryMark>,
+    /// What the messages say that wait.
+    pub(super) texts: MessageTexts,
 }
 
 impl HistoryDatabase {
@@ -37,7 +41,8 @@ impl HistoryDatabase {
         let connection = opening::writable(path)?;
         let last_mark = HistoryMark::of(&connection).map_err(|error| HistoryError::of(path, error))?;
         let file = fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()));
-        Ok(HistoryDatabase { path: path.to_owned(), connection, file, last_mark: Some(last_mark) })
+        let texts = stored::load_texts(&connection).map_err(|error| HistoryError::of(path, error))?;
+        Ok(HistoryDatabase { path: path.to_owned(), connection, file, last_mark: Some(last_mark), texts })
     }
 
     /// A data base in memory that is gone with the value: for a modelled machine.
@@ -47,7 +52,7 @@ impl HistoryDatabase {
     pub fn in_memory() -> Result<HistoryDatabase, HistoryError> {
         let path = PathBuf::from(":memory:");
         let connection = opening::in_memory().map_err(|error| HistoryError::of(&path, error))?;
-        Ok(HistoryDatabase { path, connection, file: None, last_mark: None })
+        Ok(HistoryDatabase::of(&path, connection))
     }
 
     /// One of this path that takes nothing: while the file itself cannot be written.
@@ -58,7 +63,7 @@ impl HistoryDatabase {
             Ok(connection)
         };
         let connection = closed().map_err(|error| HistoryError::of(path, error))?;
-        Ok(HistoryDatabase { path: path.to_owned(), connection, file: None, last_mark: None })
+        Ok(HistoryDatabase::of(path, connection))
     }
 
     /// Opens the file for reading, while a daemon may write it.
@@ -66,7 +71,12 @@ impl HistoryDatabase {
     /// # Errors
     /// Like [`HistoryDatabase::open`]; also when it is absent, or of an older version.
     pub fn open_read_only(path: &Path) -> Result<HistoryDatabase, HistoryError> {
-        Ok(HistoryDatabase { path: path.to_owned(), connection: opening::readable(path)?, file: None, last_mark: None })
+        Ok(HistoryDatabase::of(path, opening::readable(path)?))
+    }
+
+    fn of(path: &Path, connection: Connection) -> HistoryDatabase {
+        let (path, texts) = (path.to_owned(), MessageTexts::default());
+        HistoryDatabase { path, connection, file: None, last_mark: None, texts }
     }
 
     /// Its file.
@@ -105,12 +115,22 @@ impl HistoryDatabase {
     }
 
     /// Makes these rows durable and removes others, all or none, and records the events that follow: incidents,
-    /// messages, channels, disks that are new, renamed, forgotten, or replace others.
+    /// messages, channels, disks that are new, renamed, forgotten, or replace others. What is told of for the first time is put in
+    /// words, and stays in these.
     ///
     /// # Errors
     /// When it cannot be written; then nothing is changed, and the call may be repeated.
-    pub fn keep(&mut self, now: UnixSeconds, rows: &[WatchRow], dropped: &[RowKey]) -> Result<(), HistoryError> {
-        self.change(|database| {
+    pub fn keep(
+        &mut self,
+        now: UnixSeconds,
+        rows: &[WatchRow],
+        dropped: &[RowKey],
+        wording: &Wording<'_>,
+    ) -> Result<(), HistoryError> {
+        self.texts.word(rows, wording);
+        let texts = std::mem::take(&mut self.texts);
+        let words = KeptWords { calendar: wording.calendar, texts: &texts };
+        let kept = self.change(|database| {
             for key in dropped {
                 follow::before_remove(database, now, key)?;
                 stored::remove(database, key)?;
@@ -118,14 +138,24 @@ impl HistoryDatabase {
             // Disks first, because other rows refer to them.
             let (disk_rows, others): (Vec<_>, Vec<_>) = rows.iter().partition(|row| matches!(row, WatchRow::Disk(_)));
             for row in disk_rows.into_iter().chain(others) {
-                follow::before_keep(database, now, row)?;
+                follow::before_keep(database, now, row, &words)?;
                 stored::keep(database, row)?;
             }
             if rows.iter().any(|row| matches!(row, WatchRow::Disk(_) | WatchRow::Array(_))) {
                 disks::note_members(database, now)?;
             }
             Ok(())
-        })
+        });
+        self.texts = texts;
+        if kept.is_ok() {
+            self.texts.forget(dropped);
+        }
+        kept
+    }
+
+    /// What the message of this number says, while it waits.
+    pub fn text(&self, number: u64) -> MessageText {
+        self.texts.of(number)
     }
 
     /// Records a SMART reading: counters when they change and at least once a day, the temperature once an hour.

@@ -7,17 +7,28 @@ use super::values::{second, signed};
 use rusqlite::{Connection, OptionalExtension, Result, params};
 use scrubjay_control::past::HistoryEventKind;
 use scrubjay_core::units::UnixSeconds;
+use scrubjay_watch::calendar::Calendar;
 use scrubjay_watch::channel::ChannelRow;
 use scrubjay_watch::incident::{IncidentKey, IncidentRow, IncidentSubject, Urgency};
 use scrubjay_watch::rows::{MessageRow, RowKey, WatchRow};
+use scrubjay_words::{MessageText, MessageTexts};
 use std::collections::BTreeMap;
 
+/// What rows that are kept are put in words with.
+#[derive(Clone, Copy)]
+pub struct KeptWords<'a> {
+    /// The local time.
+    pub calendar: &'a dyn Calendar,
+    /// What the messages say.
+    pub texts: &'a MessageTexts,
+}
+
 /// Records the events of a row that is about to be kept.
-pub fn before_keep(database: &Connection, now: UnixSeconds, row: &WatchRow) -> Result<()> {
+pub fn before_keep(database: &Connection, now: UnixSeconds, row: &WatchRow, words: &KeptWords<'_>) -> Result<()> {
     match row {
         WatchRow::Disk(row) => disks::note_facts(database, now, &row.facts),
-        WatchRow::Incident(row) => incident(database, now, row),
-        WatchRow::Message(row) => message(database, now, row),
+        WatchRow::Incident(row) => incident(database, now, row, words),
+        WatchRow::Message(row) => message(database, now, row, &words.texts.of(row.number)),
         WatchRow::Channel(row) => channel(database, now, row),
         WatchRow::Host(_) | WatchRow::Reading(..) | WatchRow::Idle(..) | WatchRow::Array(_) | WatchRow::Past(_) => {
             Ok(())
@@ -71,11 +82,12 @@ fn open_incident(database: &Connection, key: &IncidentKey) -> Result<Option<Open
     database.query_row(sql, params![sort, subject, key.kind.word()], read).optional()
 }
 
-fn incident(database: &Connection, now: UnixSeconds, row: &IncidentRow) -> Result<()> {
+fn incident(database: &Connection, now: UnixSeconds, row: &IncidentRow, words: &KeptWords<'_>) -> Result<()> {
     let condition = &row.condition;
+    let headline: String = scrubjay_words::headline(condition, words.calendar).into();
     let urgency = condition.urgency.word();
     let (disk, name) = subject(database, &row.key.subject)?;
-    let add = |kind| event::add(database, now, kind, disk, &name, &condition.headline);
+    let add = |kind| event::add(database, now, kind, disk, &name, &headline);
     let Some(known) = open_incident(database, &row.key)? else {
         let (sort, key) = nested::subject(&row.key.subject);
         let (kind, opened, accepted) = (row.key.kind.word(), second(row.opened), row.is_accepted.then(|| second(now)));
@@ -83,7 +95,7 @@ fn incident(database: &Connection, now: UnixSeconds, row: &IncidentRow) -> Resul
                    (sort, subject, kind, opened, accepted, worst_urgency, worst_amounts, headline)
                    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
         let amounts = nested::amounts(&condition.amounts);
-        database.execute(sql, params![sort, key, kind, opened, accepted, urgency, amounts, condition.headline])?;
+        database.execute(sql, params![sort, key, kind, opened, accepted, urgency, amounts, headline])?;
         return add(HistoryEventKind::IncidentOpened);
     };
     let worst = Urgency::of_word(&known.urgency);
@@ -96,7 +108,7 @@ fn incident(database: &Connection, now: UnixSeconds, row: &IncidentRow) -> Resul
         }
         let amounts = nested::amounts(&amounts.into_iter().collect::<Vec<_>>());
         let sql = "UPDATE incident_history SET worst_urgency = ?2, worst_amounts = ?3, headline = ?4 WHERE number = ?1";
-        database.execute(sql, params![known.number, worst, amounts, condition.headline])?;
+        database.execute(sql, params![known.number, worst, amounts, headline])?;
         add(HistoryEventKind::IncidentGrown)?;
     }
     if row.is_accepted != known.is_accepted {
@@ -119,7 +131,7 @@ fn resolved(database: &Connection, now: UnixSeconds, key: &IncidentKey) -> Resul
     event::add(database, now, HistoryEventKind::IncidentResolved, disk, &name, &headline)
 }
 
-fn message(database: &Connection, now: UnixSeconds, row: &MessageRow) -> Result<()> {
+fn message(database: &Connection, now: UnixSeconds, row: &MessageRow, text: &MessageText) -> Result<()> {
     let number = signed(row.number);
     let attempts = "UPDATE message_history SET attempts = ?2 WHERE number = ?1";
     if database.execute(attempts, params![number, row.attempts])? > 0 {
@@ -129,13 +141,15 @@ fn message(database: &Connection, now: UnixSeconds, row: &MessageRow) -> Result<
     let sql = "INSERT INTO message_history (number, channel, reason, urgency, subject, body, written, attempts)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
     let written = second(row.written);
-    database
-        .execute(sql, params![number, row.channel, reason, urgency, row.subject, row.body, written, row.attempts])?;
+    database.execute(
+        sql,
+        params![number, row.channel, reason, urgency, text.subject(), text.body(), written, row.attempts],
+    )?;
     let disk = match row.about.as_slice() {
         [key] => subject(database, &key.subject)?.0,
         _ => None,
     };
-    event::add(database, now, HistoryEventKind::MessageWritten, disk, &row.channel, &row.subject)
+    event::add(database, now, HistoryEventKind::MessageWritten, disk, &row.channel, text.subject())
 }
 
 /// Ends a message whose row is removed: it was delivered, or its channel was removed.

@@ -8,6 +8,7 @@ use super::upgrade::{self, HistoryUpgrade};
 use scrubjay_core::units::UnixSeconds;
 use scrubjay_watch::loss::{HistoryLoss, LossKind};
 use scrubjay_watch::rows::WatchRow;
+use scrubjay_words::Wording;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -113,16 +114,20 @@ pub fn rebuild(
     now: UnixSeconds,
     kind: LossKind,
     rows: &[WatchRow],
+    wording: &Wording<'_>,
 ) -> Result<HistoryLoss, HistoryError> {
     let path = history.path().to_owned();
     // The old one is closed first: at its end SQLite removes the log of this name.
+    let texts = std::mem::take(&mut history.texts);
     *history = HistoryDatabase::closed(&path)?;
+    history.texts = texts;
     let aside = if path.exists() { Some(set_aside(&path)?) } else { None };
     for beside in logs_of(&path) {
         let _ = fs::remove_file(beside);
     }
     let mut new = HistoryDatabase::open(&path)?;
-    new.keep(now, rows, &[])?;
+    new.texts = history.texts.clone();
+    new.keep(now, rows, &[], wording)?;
     *history = new;
     Ok(HistoryLoss { is_rebuilt: true, ..loss(kind, aside.as_deref()) })
 }

@@ -25,7 +25,14 @@ struct Newest {
 /// Ten years of daily rows, and of rarer rows more than a person would ever read.
 const NEWEST: [Newest; 7] = [
     Newest { table: "event", group: "1", key: "number", order: "number", filter: "1", count: 100_000 },
-    Newest { table: "message_history", group: "1", key: "number", order: "number", filter: "1", count: 10_000 },
+    Newest {
+        table: "message_history",
+        group: "1",
+        key: "number",
+        order: "number",
+        filter: "ended IS NOT NULL", // what waits is still to be sent
+        count: 10_000,
+    },
     Newest {
         table: "incident_history",
         group: "1",

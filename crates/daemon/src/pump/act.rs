@@ -11,6 +11,7 @@ use scrubjay_watch::facts::{SessionNews, SessionSubject};
 use scrubjay_watch::incident::IncidentSubject;
 use scrubjay_watch::loss::LossKind;
 use scrubjay_watch::rows::MessageRow;
+use scrubjay_words::{Wording, hold_back};
 use std::time::{Duration, Instant};
 
 /// How long after a failed write of the data base it is tried again.
@@ -26,7 +27,8 @@ impl Daemon<'_> {
         while let Some(op) = self.ops.pop_front() {
             match op {
                 WatchOp::Keep(rows, dropped) => {
-                    if let Err(error) = self.history.keep(self.clock.now(), &rows, &dropped) {
+                    let wording = Wording { calendar: self.watch.calendar(), host: &self.settings.host };
+                    if let Err(error) = self.history.keep(self.clock.now(), &rows, &dropped, &wording) {
                         // Nothing goes on before the rows are durable: no message is sent that would be unknown after a
                         // restart.
                         self.set_trouble("history", Some(format!("{error}; tried again every {KEEP_AGAIN:?}")));
@@ -49,7 +51,7 @@ impl Daemon<'_> {
                 WatchOp::BeginSession(subject, pass, begun, budget) => self.begin(subject, pass, begun, budget),
                 WatchOp::StopSession(subject, why) => {
                     let name = self.display_name(&subject);
-                    (self.say)(&format!("{name}: stopping: {}", why.words(self.watch.calendar())));
+                    (self.say)(&format!("{name}: stopping: {}", hold_back(&why, self.watch.calendar())));
                     if !self.sessions.stop(&subject) {
                         // The session has ended meanwhile, or was another process's: the kept state is reported.
                         let event = self.kept(&subject).unwrap_or(WatchEvent::Session(subject, no_session()));
@@ -59,7 +61,8 @@ impl Daemon<'_> {
                 WatchOp::Send(message) if self.observe_message(&message) => {}
                 WatchOp::Send(message) => {
                     let sender = self.sender_of(&message);
-                    self.messengers.send(*message, sender);
+                    let text = self.history.text(message.number);
+                    self.messengers.send(*message, text, sender);
                 }
                 WatchOp::Heartbeat => {
                     // A daemon that sees nothing must not report that all is well.

@@ -6,12 +6,13 @@ use super::state::{Daemon, is_called};
 use crate::config::WatchConfig;
 use crate::control::PendingAnswer;
 use scrubjay_control::{WatchAnswer, WatchRequest};
-use scrubjay_watch::calendar::{DAY, show_time};
+use scrubjay_watch::calendar::DAY;
 use scrubjay_watch::events::{PersonCommand, WatchEvent};
 use scrubjay_watch::facts::SubjectKey;
 use scrubjay_watch::hold::HoldBack;
 use scrubjay_watch::incident::IncidentSubject;
 use scrubjay_watch::status::{DiskStanding, ReadingStanding};
+use scrubjay_words::{headline, hold_back, show_time};
 
 /// How the watch's own history is called where it is accepted that it was lost.
 const HISTORY: &str = "history";
@@ -153,11 +154,11 @@ impl Daemon<'_> {
                 done(&format!("{name}: it is read from now on, within its budget, while nothing else uses it"))
             }
             Some(held @ HoldBack::NotDue(_)) => {
-                refused(&format!("{name}: nothing is decided just now: {}", held.words(self.watch.calendar())))
+                refused(&format!("{name}: nothing is decided just now: {}", hold_back(held, self.watch.calendar())))
             }
             Some(held) => done(&format!(
                 "{name} is next, and is read as soon as nothing is in its way; now: {}",
-                held.words(self.watch.calendar())
+                hold_back(held, self.watch.calendar())
             )),
             None => done(&format!("{name} is next, and is read as soon as its session can begin")),
         }
@@ -170,7 +171,7 @@ impl Daemon<'_> {
         };
         let open: Vec<String> = (self.watch.status(self.clock.now()).incidents.into_iter())
             .filter(|incident| incident.key.subject == subject)
-            .map(|incident| incident.condition.headline)
+            .map(|incident| headline(&incident.condition, self.watch.calendar()).into())
             .collect();
         if open.is_empty() {
             return refused(&format!("{name}: nothing is open that could be accepted"));

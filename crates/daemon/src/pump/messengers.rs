@@ -3,13 +3,14 @@
 use super::news::DaemonNews;
 use crate::channels::{AlertChannels, SenderFacts};
 use scrubjay_watch::rows::MessageRow;
+use scrubjay_words::MessageText;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
 use std::thread;
 
-/// A message, with facts about its sender.
-type Outgoing = (MessageRow, SenderFacts);
+/// A message, what it says, and facts about its sender.
+type Outgoing = (MessageRow, MessageText, SenderFacts);
 
 /// The channels, and a thread for each that was used.
 pub(super) struct Messengers {
@@ -30,15 +31,15 @@ impl Messengers {
     }
 
     /// Sends a message by its channel.
-    pub(super) fn send(&mut self, message: MessageRow, sender: SenderFacts) {
+    pub(super) fn send(&mut self, message: MessageRow, text: MessageText, sender: SenderFacts) {
         let name = message.channel.clone();
         let thread = self.threads.entry(name.clone()).or_insert_with(|| {
             let (thread, outgoing) = mpsc::channel::<Outgoing>();
             let (channels, news) = (Arc::clone(&self.channels), self.news.clone());
             // If there is no thread, the send below fails, and the watch tries again.
             let _ = thread::Builder::new().name(format!("send {name}")).spawn(move || {
-                for (message, sender) in outgoing {
-                    let outcome = channels.deliver(&message, &sender);
+                for (message, text, sender) in outgoing {
+                    let outcome = channels.deliver(&message, &text, &sender);
                     let (number, channel) = (message.number, message.channel);
                     let refused = channels.refused(&channel);
                     if news.send(DaemonNews::Delivered { number, channel, outcome, refused }).is_err() {
@@ -48,7 +49,7 @@ impl Messengers {
             });
             thread
         });
-        if let Err(mpsc::SendError((message, _))) = thread.send((message, sender)) {
+        if let Err(mpsc::SendError((message, ..))) = thread.send((message, text, sender)) {
             self.threads.remove(&name);
             let outcome = Err(crate::channels::DeliveryError::NoThread { why: "its thread ended".to_owned() });
             let number = message.number;

@@ -29,12 +29,13 @@ impl Daemon<'_> {
 
     /// Takes a message in place of its channel. True: nothing may be sent.
     pub(super) fn observe_message(&mut self, message: &MessageRow) -> bool {
+        let text = self.history.text(message.number);
         let Some(observation) = &mut self.observation else { return false };
         // A channel that does not exist is no news.
         let is_about = |key: &IncidentSubject| !matches!(key, IncidentSubject::Channel(_));
         if message.about.iter().any(|key| is_about(&key.subject)) {
-            observation.document.add_message(&message.subject, message.reason);
-            (self.say)(&format!("would have been sent: {}", message.subject));
+            observation.document.add_message(text.subject(), message.reason);
+            (self.say)(&format!("would have been sent: {}", text.subject()));
         }
         self.feed(WatchEvent::MessageSent(message.number));
         true

@@ -2,7 +2,7 @@
 //! wait for that.
 
 use scrubjay_watch::calendar::{DAY, HOUR};
-use scrubjay_watch::counted;
+use scrubjay_words::counted;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::{Duration, Instant};

@@ -4,6 +4,7 @@ use super::state::Daemon;
 use crate::history::standing;
 use scrubjay_watch::events::WatchEvent;
 use scrubjay_watch::loss::{HistoryLoss, LossKind};
+use scrubjay_words::Wording;
 use std::time::Instant;
 
 impl Daemon<'_> {
@@ -35,7 +36,8 @@ impl Daemon<'_> {
     pub(super) fn rebuild_history(&mut self, kind: LossKind) -> bool {
         // What waits to be kept is in the watch's rows already; the operations behind it go on.
         let rows = self.watch.rows();
-        let rebuilt = standing::rebuild(&mut self.history, self.clock.now(), kind, &rows);
+        let wording = Wording { calendar: self.watch.calendar(), host: &self.settings.host };
+        let rebuilt = standing::rebuild(&mut self.history, self.clock.now(), kind, &rows, &wording);
         self.set_trouble("the history was lost", rebuilt.as_ref().err().map(ToString::to_string));
         let is_rebuilt = rebuilt.is_ok();
         rebuilt.into_iter().for_each(|loss| self.tell_loss(loss));

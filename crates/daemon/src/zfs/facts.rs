@@ -1,11 +1,11 @@
 //! A pool as an array for the watch. Names come from disks and other programs: no control character of theirs goes on.
 
-use super::pool::{ScanNow, Vdev, VdevClass, VdevKind, Zpool};
+use super::pool::{Vdev, VdevClass, VdevKind, Zpool};
 use scrubjay_core::shown;
 use scrubjay_core::units::UnixSeconds;
-use scrubjay_watch::counted;
 use scrubjay_watch::facts::{ArrayActivity, ArrayFacts, ArrayMember};
-use scrubjay_watch::pool::{MemberGroup, PoolLack, PoolLosses, ZpoolFacts};
+use scrubjay_watch::pool::{MemberGroup, PoolLack, PoolLosses, PoolScan, ZpoolFacts};
+use scrubjay_words::counted;
 use std::path::Path;
 
 /// Without control characters.
@@ -52,7 +52,7 @@ pub fn array_facts(pool: &Zpool, disk_of: impl Fn(Option<u64>, Option<&str>) -> 
         tops().flat_map(|top| &top.children).any(|slot| slot.leaves().iter().filter(|leaf| leaf.works()).count() > 1);
     let lack = match pool.scan {
         _ if members.iter().any(|member| !member.is_in_sync) => PoolLack::Nothing,
-        ScanNow::Resilver(_) if !is_exchange => PoolLack::Filling,
+        PoolScan::Resilver(_) if !is_exchange => PoolLack::Filling,
         _ if pool.state != "ONLINE" => PoolLack::Amiss,
         _ => PoolLack::Nothing,
     };
@@ -65,9 +65,9 @@ pub fn array_facts(pool: &Zpool, disk_of: impl Fn(Option<u64>, Option<&str>) -> 
         redundancy,
         members,
         activity: match pool.scan {
-            ScanNow::Resilver(_) | ScanNow::Moving => ArrayActivity::Rebuilding,
-            ScanNow::Scrub(_) => ArrayActivity::Checking,
-            ScanNow::Idle | ScanNow::Paused(_) => ArrayActivity::Idle,
+            PoolScan::Resilver(_) | PoolScan::Moving => ArrayActivity::Rebuilding,
+            PoolScan::Scrub(_) => ArrayActivity::Checking,
+            PoolScan::Idle | PoolScan::Paused(_) => ArrayActivity::Idle,
         },
         layout: None,
         check_sectors: None,
@@ -85,7 +85,7 @@ pub fn array_facts(pool: &Zpool, disk_of: impl Fn(Option<u64>, Option<&str>) -> 
             },
             errors,
             scrubbed: pool.scrubbed,
-            scan: pool.scan.words(),
+            scan: pool.scan,
             since: UnixSeconds(0),
         }),
     }

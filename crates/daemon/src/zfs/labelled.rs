@@ -1,8 +1,8 @@
 //! Pools as the kernel's text files and the labels of their devices show them, where `zpool` cannot be asked.
 
 use super::label::{LabelRole, MemberLabel};
-use super::pool::{ScanNow, Vdev, VdevClass, VdevKind, Zpool};
-use scrubjay_watch::pool::{LastScrub, PoolLosses};
+use super::pool::{Vdev, VdevClass, VdevKind, Zpool};
+use scrubjay_watch::pool::{LastScrub, PoolLosses, PoolScan};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A pool that the kernel has imported, by `/proc/spl/kstat/zfs`.
@@ -50,7 +50,7 @@ pub fn pool(imported: &ImportedPool, labels: &[&MemberLabel], present: &BTreeSet
         state: imported.state.clone(),
         vdevs,
         losses: PoolLosses::Unknown(why.to_owned()),
-        scan: ScanNow::Idle, // not known: nothing but `zpool` tells
+        scan: PoolScan::Idle, // not known: nothing but `zpool` tells
         scrubbed: LastScrub::Unknown,
     }
 }

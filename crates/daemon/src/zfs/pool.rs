@@ -1,6 +1,6 @@
 //! A pool: its tree of vdevs, and what it says of itself.
 
-use scrubjay_watch::pool::{LastScrub, PoolLosses};
+use scrubjay_watch::pool::{LastScrub, PoolLosses, PoolScan};
 
 /// A pool.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,40 +16,9 @@ pub struct Zpool {
     /// Whether data are lost.
     pub losses: PoolLosses,
     /// What its scan does.
-    pub scan: ScanNow,
+    pub scan: PoolScan,
     /// When a scrub last covered all of it.
     pub scrubbed: LastScrub,
-}
-
-/// What a pool's scan does. Shares are 0 to 1.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum ScanNow {
-    /// Nothing.
-    Idle,
-    /// It compares all data with their checksums.
-    Scrub(Option<f64>),
-    /// So it did, and somebody paused it.
-    Paused(Option<f64>),
-    /// It fills a device.
-    Resilver(Option<f64>),
-    /// It moves data off a device, or onto one more.
-    Moving,
-}
-
-impl ScanNow {
-    /// In some words; empty for [`ScanNow::Idle`].
-    pub fn words(self) -> String {
-        let done = |share: Option<f64>| share.map_or(String::new(), |share| format!(" {:.0} %", share * 100.0));
-        match self {
-            ScanNow::Idle => String::new(),
-            ScanNow::Scrub(share) => format!("scrub{}", done(share)),
-            ScanNow::Paused(share) => {
-                format!("scrub paused{}", share.map_or(String::new(), |_| format!(" at{}", done(share))))
-            }
-            ScanNow::Resilver(share) => format!("resilver{}", done(share)),
-            ScanNow::Moving => "data are moved".to_owned(),
-        }
-    }
 }
 
 /// What a vdev is.

@@ -1,8 +1,8 @@
 //! Reads `zpool status -Pvj --json-int` (OpenZFS 2.3 and newer). A value that is not there is not known, never zero.
 
-use super::pool::{ScanNow, Vdev, VdevClass, VdevKind, Zpool};
+use super::pool::{Vdev, VdevClass, VdevKind, Zpool};
 use scrubjay_core::units::UnixSeconds;
-use scrubjay_watch::pool::{LastScrub, PoolLosses};
+use scrubjay_watch::pool::{LastScrub, PoolLosses, PoolScan};
 use serde_json::{Map, Value};
 
 /// Vdevs in a pool, at most: a tree from a program that is not ours is not trusted to end.
@@ -59,8 +59,8 @@ fn pool_of(name: &str, pool: &Value) -> Option<Zpool> {
             None => PoolLosses::Unknown("zpool status does not say how many errors there are".to_owned()),
         },
         scan: match scan {
-            ScanNow::Idle if is_rebuilt => ScanNow::Resilver(None),
-            ScanNow::Idle if is_moving => ScanNow::Moving,
+            PoolScan::Idle if is_rebuilt => PoolScan::Resilver(None),
+            PoolScan::Idle if is_moving => PoolScan::Moving,
             _ => scan,
         },
         scrubbed,
@@ -93,14 +93,14 @@ fn vdev_of(name: &str, vdev: &Value, class: VdevClass, depth: usize) -> Vdev {
 }
 
 /// What the scan does, and when a scrub last covered everything.
-fn scan(stats: Option<&Value>) -> (ScanNow, LastScrub) {
-    let Some(stats) = stats else { return (ScanNow::Idle, LastScrub::Never) };
+fn scan(stats: Option<&Value>) -> (PoolScan, LastScrub) {
+    let Some(stats) = stats else { return (PoolScan::Idle, LastScrub::Never) };
     let count = |key: &str| number(stats, key);
     let (function, state) = (text(stats, "function").unwrap_or_default(), text(stats, "state").unwrap_or_default());
     let share = || {
         let (issued, all) =
             (count("issued")? as f64, count("to_examine")?.saturating_sub(count("skipped").unwrap_or(0)) as f64);
-        (all > 0.0).then(|| (issued / all).clamp(0.0, 1.0))
+        (all > 0.0).then(|| (100.0 * issued / all).clamp(0.0, 100.0).round() as u8)
     };
     let is_whole = || {
         let (seen, all) =
@@ -109,16 +109,16 @@ fn scan(stats: Option<&Value>) -> (ScanNow, LastScrub) {
     };
     match (function.as_str(), state.as_str()) {
         ("SCRUB", "SCANNING") if count("scrub_pause").is_some_and(|since| since > 0) => {
-            (ScanNow::Paused(share()), LastScrub::Unknown)
+            (PoolScan::Paused(share()), LastScrub::Unknown)
         }
-        ("SCRUB", "SCANNING") => (ScanNow::Scrub(share()), LastScrub::Unknown),
-        (_, "SCANNING") => (ScanNow::Resilver(share()), LastScrub::Unknown),
+        ("SCRUB", "SCANNING") => (PoolScan::Scrub(share()), LastScrub::Unknown),
+        (_, "SCANNING") => (PoolScan::Resilver(share()), LastScrub::Unknown),
         ("SCRUB", "FINISHED") if is_whole() == Some(true) => {
             let ended = count("end_time").filter(|end| *end > 0);
-            (ScanNow::Idle, ended.map_or(LastScrub::Unknown, |end| LastScrub::Ended(UnixSeconds(end))))
+            (PoolScan::Idle, ended.map_or(LastScrub::Unknown, |end| LastScrub::Ended(UnixSeconds(end))))
         }
-        ("NONE" | "", _) => (ScanNow::Idle, LastScrub::Never),
-        _ => (ScanNow::Idle, LastScrub::Unknown),
+        ("NONE" | "", _) => (PoolScan::Idle, LastScrub::Never),
+        _ => (PoolScan::Idle, LastScrub::Unknown),
     }
 }
 

@@ -1,9 +1,9 @@
 //! Reads the text of `zpool status -Pvp` (OpenZFS 0.8 to 2.4), with dates in UTC. 2.1 and 2.2 have no JSON.
 
-use super::pool::{ScanNow, Vdev, VdevClass, Zpool};
+use super::pool::{Vdev, VdevClass, Zpool};
 use super::status_json::FILES_MAX;
 use scrubjay_core::units::UnixSeconds;
-use scrubjay_watch::pool::{LastScrub, PoolLosses};
+use scrubjay_watch::pool::{LastScrub, PoolLosses, PoolScan};
 
 /// The states of vdevs: a row of the table is known by one of them.
 const STATES: [&str; 9] =
@@ -71,8 +71,8 @@ fn pool_of(block: &[&str]) -> Result<Zpool, String> {
         scrubbed = LastScrub::Unknown;
     }
     let is_moving = ["remove", "expand"].iter().any(|key| first(key).is_some_and(|text| text.contains("in progress")));
-    if is_moving && scan == ScanNow::Idle {
-        scan = ScanNow::Moving;
+    if is_moving && scan == PoolScan::Idle {
+        scan = PoolScan::Moving;
     }
     Ok(Zpool {
         losses: losses(of_key("errors").unwrap_or_default()),
@@ -162,28 +162,28 @@ fn count(word: &str) -> Option<u64> {
 }
 
 /// What the scan does, and when a scrub last covered everything. (ZFS without JSON scrubs no parts of a pool.)
-fn scan(lines: &[&str]) -> (ScanNow, LastScrub) {
+fn scan(lines: &[&str]) -> (PoolScan, LastScrub) {
     let first = lines.first().copied().unwrap_or_default();
     let share = || {
         let percent =
             lines.iter().find_map(|line| line.split(", ").find_map(|part| part.trim().strip_suffix("% done")))?;
-        Some(percent.parse::<f64>().ok()?.clamp(0.0, 100.0) / 100.0)
+        Some(percent.parse::<f64>().ok()?.clamp(0.0, 100.0).round() as u8)
     };
     let ended = || first.rsplit_once(" on ").and_then(|(_, date)| date_of(date));
     if first.contains("resilver") && first.contains("in progress") {
-        return (ScanNow::Resilver(share()), LastScrub::Unknown);
+        return (PoolScan::Resilver(share()), LastScrub::Unknown);
     }
     if first.starts_with("scrub in progress") {
-        return (ScanNow::Scrub(share()), LastScrub::Unknown);
+        return (PoolScan::Scrub(share()), LastScrub::Unknown);
     }
     if first.starts_with("scrub paused") {
-        return (ScanNow::Paused(share()), LastScrub::Unknown);
+        return (PoolScan::Paused(share()), LastScrub::Unknown);
     }
     if first.starts_with("scrub repaired") {
-        return (ScanNow::Idle, ended().map_or(LastScrub::Unknown, LastScrub::Ended));
+        return (PoolScan::Idle, ended().map_or(LastScrub::Unknown, LastScrub::Ended));
     }
     let is_none = first.is_empty() || first.starts_with("none requested");
-    (ScanNow::Idle, if is_none { LastScrub::Never } else { LastScrub::Unknown })
+    (PoolScan::Idle, if is_none { LastScrub::Never } else { LastScrub::Unknown })
 }
 
 /// A date such as `Sat Nov 28 00:17:18 2026`, in UTC.

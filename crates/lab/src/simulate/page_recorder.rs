@@ -18,6 +18,7 @@ use scrubjay_watch::facts::{DiskKey, SessionNews, SessionSubject, SmartReading};
 use scrubjay_watch::passes::{PassHistory, SLICES};
 use scrubjay_watch::rows::{DiskRow, RowKey, WatchRow};
 use scrubjay_watch::status::DiskStanding;
+use scrubjay_words::Wording;
 use std::collections::BTreeMap;
 
 /// The length of the past that is shown, in seconds.
@@ -70,7 +71,7 @@ impl PageRecorder {
         let mut status = self.status_at_noon.take().unwrap_or_default();
         let now = UnixSeconds(status.time);
         let rows: Vec<WatchRow> = self.last.into_values().collect();
-        self.history.keep(now, &rows, &[])?;
+        self.history.keep(now, &rows, &[], &wording(&self.host))?;
         if let Some(trouble) = self.trouble {
             return Err(trouble.into());
         }
@@ -141,7 +142,7 @@ impl PageRecorder {
         }
         dropped.iter().for_each(|key| drop(self.last.remove(key)));
         if !changed.is_empty() || !dropped.is_empty() {
-            let outcome = self.history.keep(now, &changed, dropped);
+            let outcome = self.history.keep(now, &changed, dropped, &wording(&self.host));
             self.note_trouble(outcome);
         }
     }
@@ -166,6 +167,11 @@ impl HostObserver for PageRecorder {
             _ => {}
         }
     }
+}
+
+/// The words of a modelled machine.
+fn wording(host: &str) -> Wording<'_> {
+    Wording { calendar: &DaylightCalendar, host }
 }
 
 /// The model has no benchmark results.

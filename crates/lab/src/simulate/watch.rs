@@ -14,8 +14,8 @@ use scrubjay_sim::host::fact::{HostFact, HostObserver};
 use scrubjay_sim::host::run::{HostSummary, ModelledHost};
 use scrubjay_sim::host::setup::HostSetup;
 use scrubjay_sim::host::table::{HostMessage, HostMonth, HostTable};
-use scrubjay_watch::calendar::{DAY, show_time};
-use scrubjay_watch::counted;
+use scrubjay_watch::calendar::DAY;
+use scrubjay_words::{counted, show_time};
 use serde::Serialize;
 use std::io::{self, Write};
 

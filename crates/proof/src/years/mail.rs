@@ -109,7 +109,7 @@ impl MailTruth {
     pub fn delivered(
         &mut self,
         at: u64,
-        row: &MessageRow,
+        (row, subject): (&MessageRow, &str),
         jumped: u64,
         clock: &ClockTruth,
         power: &PowerTruth,
@@ -129,7 +129,7 @@ impl MailTruth {
             && at > clock.jumped_at + 60
             && clock.is_inside(at, quiet, 60)
         {
-            faults.push(format!("a notice arrived in quiet hours: {}", row.subject));
+            faults.push(format!("a notice arrived in quiet hours: {subject}"));
         }
         faults.extend(self.late(at, row.number, jumped, power));
         self.missing.remove(&row.number);

@@ -133,7 +133,7 @@ impl YearOracle {
         }
     }
 
-    fn on_written(&mut self, at: u64, row: &MessageRow) {
+    fn on_written(&mut self, at: u64, row: &MessageRow, subject: &str) {
         self.mail.written(at, self.jumped, row);
         let cause = match row.reason {
             MessageReason::Opened => MessageCause::Opened,
@@ -155,12 +155,12 @@ impl YearOracle {
                 self.threads.insert((row.channel.clone(), key.clone()), other_thread);
             }
             if matches!(cause, MessageCause::Opened | MessageCause::Reminder(_)) && self.is_long_held(at, key) {
-                self.fault(at, format!("{key:?} is told beside its cause: {}", row.subject));
+                self.fault(at, format!("{key:?} is told beside its cause: {subject}"));
             }
             // A new channel is told of what is away, and may be back at any time.
             let is_away = cause == MessageCause::Opened && self.away.contains(key);
             if cause != MessageCause::Resolved && !is_away && !self.has_cause(at, key) {
-                self.fault(at, format!("{key:?} without a cause: {}", row.subject));
+                self.fault(at, format!("{key:?} without a cause: {subject}"));
             }
             if let (IncidentKind::Unread, IncidentSubject::Disk(disk)) = (key.kind, &key.subject)
                 && let Some(disk) = self.disks.iter_mut().find(|known| known.key == disk.0)
@@ -170,8 +170,8 @@ impl YearOracle {
         }
     }
 
-    fn on_delivered(&mut self, at: u64, row: &MessageRow) {
-        let faults = self.mail.delivered(at, row, self.jumped, &self.clock, &self.power);
+    fn on_delivered(&mut self, at: u64, row: &MessageRow, subject: &str) {
+        let faults = self.mail.delivered(at, (row, subject), self.jumped, &self.clock, &self.power);
         faults.into_iter().for_each(|text| self.fault(at, text));
     }
 
@@ -516,8 +516,8 @@ impl HostObserver for YearOracle {
                 self.disks.iter_mut().filter(is_subject).for_each(|disk| disk.accepted = at);
             }
             HostFact::Forgotten(disk) => self.disks[disk].is_forgotten = true,
-            HostFact::Written(row) => self.on_written(at, row),
-            HostFact::Delivered(row) => self.on_delivered(at, row),
+            HostFact::Written(row, text) => self.on_written(at, row, text.subject()),
+            HostFact::Delivered(row, text) => self.on_delivered(at, row, text.subject()),
             HostFact::Heartbeat(status) => {
                 self.beat = (at, self.jumped);
                 self.on_status(at, status);

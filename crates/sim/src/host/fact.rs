@@ -6,6 +6,7 @@ use scrubjay_watch::facts::DiskFacts;
 use scrubjay_watch::incident::IncidentSubject;
 use scrubjay_watch::rows::{MessageRow, RowKey, WatchRow};
 use scrubjay_watch::status::WatchStatus;
+use scrubjay_words::MessageText;
 
 /// Something that happened on the host, or that the watch did. Disks are named by their numbers, times are in seconds.
 #[derive(Debug)]
@@ -65,9 +66,9 @@ pub enum HostFact<'a> {
     /// The machine was suspended, and the watch knows that it is awake again; its status.
     Woken(&'a WatchStatus),
     /// A message was made durable for the first time.
-    Written(&'a MessageRow),
+    Written(&'a MessageRow, &'a MessageText),
     /// A message arrived.
-    Delivered(&'a MessageRow),
+    Delivered(&'a MessageRow, &'a MessageText),
     /// The watch reports that its daily check went well; with its status at that time.
     Heartbeat(&'a WatchStatus),
     /// The status at noon (UTC) of every day by a true clock on which the watch runs.

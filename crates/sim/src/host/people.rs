@@ -11,9 +11,10 @@ use scrubjay_watch::rows::{MessageRow, RowKey, WatchRow};
 impl ModelledHost<'_> {
     /// Delivers a message to a person, who may do something about it.
     pub(super) fn deliver(&mut self, row: &MessageRow) {
-        self.observe(&HostFact::Delivered(row));
+        let text = self.texts.of(row.number);
+        self.observe(&HostFact::Delivered(row, &text));
         if row.reason == MessageReason::Test || row.reason == MessageReason::Report {
-            let code = row.body.split_whitespace().last().unwrap_or_default().to_owned();
+            let code = text.body().split_whitespace().last().unwrap_or_default().to_owned();
             if self.rng.below(5) > 0 {
                 self.codes.push((row.channel.clone(), code));
                 self.plan_within(HOUR, 2 * DAY, HostEvent::Confirm(self.codes.len() - 1));

@@ -14,6 +14,7 @@ use scrubjay_watch::facts::{ArrayFacts, SessionNews, SessionSubject, SmartReadin
 use scrubjay_watch::incident::IncidentSubject;
 use scrubjay_watch::rows::{RowKey, WatchRow};
 use scrubjay_watch::settings::AlertChannel;
+use scrubjay_words::{MessageTexts, Wording};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
@@ -51,6 +52,8 @@ pub struct ModelledHost<'o> {
     pub(super) accepts: Vec<bool>,
     /// Channels and codes that people have read.
     pub(super) codes: Vec<(String, String)>,
+    /// What the messages that wait say.
+    pub(super) texts: MessageTexts,
     /// One more than the greatest number of a message written so far.
     pub(super) written: u64,
     /// How often a disk that came back got another name.
@@ -91,6 +94,7 @@ impl<'o> ModelledHost<'o> {
             codes: Vec::new(),
             written: 0,
             renames: 0,
+            texts: MessageTexts::default(),
         };
         events.into_iter().for_each(|(at, event)| host.plan(at, event));
         host.begin();
@@ -194,17 +198,23 @@ impl<'o> ModelledHost<'o> {
     fn act(&mut self, op: WatchOp) -> Option<WatchEvent> {
         match op {
             WatchOp::Keep(rows, dropped) => {
+                if let Some(watch) = &self.watch {
+                    let wording = Wording { calendar: watch.calendar(), host: &self.setup.settings.host };
+                    self.texts.word(&rows, &wording);
+                }
                 self.observe(&HostFact::Kept(&rows, &dropped));
                 for row in rows {
                     if let WatchRow::Message(message) = &row
                         && message.number >= self.written
                     {
                         self.written = message.number + 1;
-                        self.observe(&HostFact::Written(message));
+                        let text = self.texts.of(message.number);
+                        self.observe(&HostFact::Written(message, &text));
                     }
                     self.rows.insert(row.key(), row);
                 }
                 dropped.iter().for_each(|key| drop(self.rows.remove(key)));
+                self.texts.forget(&dropped);
                 None
             }
             WatchOp::ReadSmart(name) => {
@@ -505,7 +515,7 @@ mod tests {
         fn observe(&mut self, _: u64, fact: &HostFact<'_>) {
             match fact {
                 HostFact::PassOver(_) => self.passes += 1,
-                HostFact::Delivered(row) => self.delivered.push(row.subject.clone()),
+                HostFact::Delivered(_, text) => self.delivered.push(text.subject().to_owned()),
                 HostFact::Read(_, from, to, ..) => self.bytes += to - from,
                 _ => {}
             }

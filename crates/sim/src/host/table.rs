@@ -104,8 +104,8 @@ impl HostObserver for HostTable {
                 }
             }
             // Each channel reports an incident: messages written at one time with one subject are one.
-            HostFact::Written(row) => {
-                let message = (at, row.subject.clone());
+            HostFact::Written(row, text) => {
+                let message = (at, text.subject().to_owned());
                 if self.last_written.as_ref() != Some(&message) {
                     let month = self.month(at);
                     match row.reason {
@@ -116,12 +116,12 @@ impl HostObserver for HostTable {
                     self.last_written = Some(message);
                 }
             }
-            HostFact::Delivered(row) => {
+            HostFact::Delivered(row, text) => {
                 self.month(at).messages += 1;
                 self.messages.push(HostMessage {
                     at: UnixSeconds(at),
                     channel: row.channel.clone(),
-                    subject: row.subject.clone(),
+                    subject: text.subject().to_owned(),
                     may_be_repeated: row.may_be_repeated,
                 });
             }

@@ -3,7 +3,7 @@
 use super::view::PageView;
 use maud::{Markup, html};
 use scrubjay_control::{ReadingActivity, ReadingEntry};
-use scrubjay_watch::typed;
+use scrubjay_words::typed;
 
 /// The page to which a form leads back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,8 +13,8 @@ use scrubjay_control::wording::{ago, date, disk_bad, disk_called, disk_now, mome
 use scrubjay_core::quantity::{show_count, show_time};
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_watch::facts::MediaKind;
-use scrubjay_watch::health::{HealthState, NO_SIGN};
-use scrubjay_watch::typed;
+use scrubjay_watch::health::{BaseRate, HealthState};
+use scrubjay_words::{base_rate, typed};
 use std::fmt::Write as _;
 
 /// Passes and events that are listed, at most.
@@ -156,6 +156,7 @@ fn verdict(passed: Option<bool>) -> &'static str {
 
 fn smart(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> Markup {
     let drive = past.map(|past| &past.drive).filter(|drive| drive.read > 0);
+    let (rate, source) = base_rate(BaseRate::NoSign);
     html! {
         section aria-labelledby="smart" {
             h2 #smart { "What the drive reports" }
@@ -167,7 +168,7 @@ fn smart(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> Mark
                         dt { "The drive's own" } dd { (verdict(drive.passed)) }
                         dt { "Why" } dd {
                             (reasons(disk))
-                            @if disk.health == HealthState::Ok && disk.media == MediaKind::Spinning { ". " span.soft { (NO_SIGN.words) " (" (NO_SIGN.source) ")" } }
+                            @if disk.health == HealthState::Ok && disk.media == MediaKind::Spinning { ". " span.soft { (*rate) " (" (*source) ")" } }
                         }
                         dt { "Read" } dd { (moment(drive.read)) }
                         @if let Some(celsius) = drive.celsius { dt { "Temperature" } dd { (celsius) " °C" } }

@@ -15,7 +15,7 @@ use scrubjay_core::quantity::{show_count, show_time};
 use scrubjay_core::units::Nanos;
 use scrubjay_watch::facts::ArrayKind;
 use scrubjay_watch::incident::IncidentKind;
-use scrubjay_watch::typed;
+use scrubjay_words::{mismatched, typed};
 
 /// Disks that are listed one by one, at most; more are shown as a map, as in the terminal.
 const LISTED_MAX: usize = 24;
@@ -185,9 +185,10 @@ fn found(array: &ArrayEntry) -> String {
         return pool_found(pool);
     }
     let Some(check) = &array.check else { return "-".to_owned() };
+    let mismatched = mismatched(ArrayKind::of_level(&array.level));
     let counts = [
         (check.corrected, "corrupt, corrected"),
-        (check.mismatched, ArrayKind::of_level(&array.level).words_of_mismatched()),
+        (check.mismatched, &*mismatched),
         (check.unreadable, "unreadable, lost"),
     ];
     let found: Vec<String> = counts

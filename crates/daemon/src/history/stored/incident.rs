@@ -25,7 +25,7 @@ pub fn keep_incident(database: &Connection, row: &IncidentRow) -> Result<()> {
     } = row;
     let IncidentKey { subject, kind } = key;
     // The cause is found anew.
-    let Condition { urgency, amounts, headline, lines, controller, cause: _ } = condition;
+    let Condition { urgency, amounts, problem: _, controller, cause: _, held: _, held_more: _ } = condition;
     let (sort, subject) = nested::subject(subject);
     put(
         database,
@@ -37,8 +37,8 @@ pub fn keep_incident(database: &Connection, row: &IncidentRow) -> Result<()> {
             ("opened", &second(*opened)),
             ("urgency", &urgency.word()),
             ("amounts", &nested::amounts(amounts)),
-            ("headline", headline),
-            ("lines", &nested::lines(lines)),
+            ("headline", &""),
+            ("lines", &""),
             ("controller", controller),
             ("told", &second_or_none(*last_message)),
             ("known", &nested::amounts(known)),
@@ -97,10 +97,11 @@ pub fn load_incidents(database: &Connection) -> Result<Vec<WatchRow>> {
             condition: Condition {
                 urgency: kind(row, "urgency")?,
                 amounts: nested::amounts_of(&row.get::<_, String>("amounts")?)?,
-                headline: row.get("headline")?,
-                lines: nested::lines_of(&row.get::<_, String>("lines")?)?,
                 controller: row.get("controller")?,
                 cause: None,
+                problem: todo!(),
+                held: Vec::new(),
+                held_more: 0,
             },
             last_message: date_or_none(row, "told")?,
             known: nested::amounts_of(&row.get::<_, String>("known")?)?,

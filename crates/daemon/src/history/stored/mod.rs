@@ -75,3 +75,8 @@ pub fn load(database: &Connection) -> Result<Vec<WatchRow>> {
     rows.extend(host::load_channels(database)?);
     Ok(rows)
 }
+
+/// What the messages say that wait.
+pub fn load_texts(_database: &Connection) -> Result<scrubjay_words::MessageTexts> {
+    todo!()
+}

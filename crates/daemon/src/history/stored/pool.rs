@@ -57,7 +57,10 @@ pub fn pool_text(pool: &ZpoolFacts) -> String {
             LastScrub::Never => Some(0),
             LastScrub::Ended(at) => Some(at.0),
         },
-        scan,
+        scan: {
+            let _ = scan;
+            String::new()
+        },
         since: since.0,
     };
     // Numbers, strings and lists of them can always be written.
@@ -87,7 +90,10 @@ pub fn pool_of(text: &str) -> Result<ZpoolFacts> {
             Some(0) => LastScrub::Never,
             Some(at) => LastScrub::Ended(UnixSeconds(at)),
         },
-        scan,
+        scan: {
+            let _ = scan;
+            Default::default()
+        },
         since: UnixSeconds(since),
     })
 }

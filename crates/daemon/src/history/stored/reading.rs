@@ -62,7 +62,7 @@ pub fn keep_reading(database: &Connection, subject: &SubjectKey, row: &ReadingRo
             ("failed_sessions", failed_sessions),
             ("refused_since", &refused.as_ref().map(|refusal| second(refusal.since))),
             ("refused_last", &refused.as_ref().map(|refusal| second(refusal.last))),
-            ("refused_why", &refused.as_ref().map(|refusal| &refusal.why)),
+            ("refused_why", &refused.clone().map(|refusal| String::from(refusal.why))),
             ("forecast_low", &forecast.map(|parts| parts.0)),
             ("forecast_likely", &forecast.map(|parts| parts.1)),
             ("forecast_high", &forecast.map(|parts| parts.2)),
@@ -119,8 +119,12 @@ fn passes(row: &Row) -> Result<PassHistory> {
 }
 
 fn refused(row: &Row) -> Result<Option<SessionRefusal>> {
-    match (date_or_none(row, "refused_since")?, date_or_none(row, "refused_last")?, row.get("refused_why")?) {
-        (Some(since), Some(last), Some(why)) => Ok(Some(SessionRefusal { since, last, why })),
+    match (
+        date_or_none(row, "refused_since")?,
+        date_or_none(row, "refused_last")?,
+        row.get::<_, Option<String>>("refused_why")?,
+    ) {
+        (Some(since), Some(last), Some(why)) => Ok(Some(SessionRefusal { since, last, why: why.into() })),
         (None, None, None) => Ok(None),
         _ => Err(not_understood("half a refusal")),
     }

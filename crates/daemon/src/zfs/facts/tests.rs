@@ -165,9 +165,9 @@ fn a_resilver_lacks_a_device_where_one_may_lack() {
         (vec![replacing("OFFLINE")], 0, true, "a device that is dead is replaced"),
     ] {
         let [healthy, ..] = &forms!("healthy")[0].1[..] else { panic!("a pool") };
-        let pool = Zpool { vdevs, scan: ScanNow::Resilver(None), ..healthy.clone() };
+        let pool = Zpool { vdevs, scan: PoolScan::Resilver(None), ..healthy.clone() };
         let facts = array_facts(&pool, |_, path| path.map(str::to_owned));
         assert_eq!((facts.redundancy_left(), facts.is_degraded()), (left, is_degraded), "{why}");
-        assert!(array_facts(&Zpool { scan: ScanNow::Moving, ..pool }, |_, _| None).redundancy_left() >= 0, "{why}");
+        assert!(array_facts(&Zpool { scan: PoolScan::Moving, ..pool }, |_, _| None).redundancy_left() >= 0, "{why}");
     }
 }

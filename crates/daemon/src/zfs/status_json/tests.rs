@@ -3,7 +3,7 @@
 use super::*;
 
 /// A pool whose scan is this.
-fn scanned(stats: &str) -> (ScanNow, LastScrub) {
+fn scanned(stats: &str) -> (PoolScan, LastScrub) {
     let text = format!(r#"{{"pools":{{"tank":{{"state":"ONLINE","error_count":0,"scan_stats":{stats}}}}}}}"#);
     let pool = &pools(&text).unwrap()[0];
     (pool.scan, pool.scrubbed)
@@ -17,10 +17,10 @@ fn a_scrub_of_a_part_is_not_the_last_scrub() {
         )
     };
     // What `zpool scrub -C` leaves behind looks like a whole one otherwise.
-    assert_eq!(scanned(&stats(221_184)), (ScanNow::Idle, LastScrub::Unknown));
-    assert_eq!(scanned(&stats(74_108_928)), (ScanNow::Idle, LastScrub::Ended(UnixSeconds(1_800_003_600))));
-    assert_eq!(scanned(r#"{"function":"SCRUB","state":"FINISHED"}"#), (ScanNow::Idle, LastScrub::Unknown));
-    assert_eq!(scanned(r#"{"function":"NONE"}"#), (ScanNow::Idle, LastScrub::Never));
+    assert_eq!(scanned(&stats(221_184)), (PoolScan::Idle, LastScrub::Unknown));
+    assert_eq!(scanned(&stats(74_108_928)), (PoolScan::Idle, LastScrub::Ended(UnixSeconds(1_800_003_600))));
+    assert_eq!(scanned(r#"{"function":"SCRUB","state":"FINISHED"}"#), (PoolScan::Idle, LastScrub::Unknown));
+    assert_eq!(scanned(r#"{"function":"NONE"}"#), (PoolScan::Idle, LastScrub::Never));
 }
 
 #[test]
@@ -28,8 +28,8 @@ fn data_that_move_are_no_resilver_and_a_rebuild_is_one() {
     let text = r#"{"pools":{"a":{"state":"ONLINE","error_count":0,"removal_stats":{"state":"SCANNING"}},
         "b":{"state":"ONLINE","error_count":0,"vdevs":{"b":{"vdevs":{"mirror-0":{"rebuild_stats":{"state":"ACTIVE"}}}}}},
         "c":{"state":"ONLINE","error_count":0,"removal_stats":{"state":"FINISHED"}}}}"#;
-    let scans: Vec<ScanNow> = pools(text).unwrap().iter().map(|pool| pool.scan).collect();
-    assert_eq!(scans, [ScanNow::Moving, ScanNow::Resilver(None), ScanNow::Idle]);
+    let scans: Vec<PoolScan> = pools(text).unwrap().iter().map(|pool| pool.scan).collect();
+    assert_eq!(scans, [PoolScan::Moving, PoolScan::Resilver(None), PoolScan::Idle]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::*;
 
 /// The text of a pool with these lines in the place of `scan`.
-fn scanned(scan: &str) -> (ScanNow, LastScrub) {
+fn scanned(scan: &str) -> (PoolScan, LastScrub) {
     let text =
         format!("  pool: tank\n state: ONLINE\n{scan}config:\n\n\tNAME  STATE\n\nerrors: No known data errors\n");
     let pool = &pools(&text).unwrap()[0];
@@ -25,25 +25,28 @@ fn dates_are_those_of_the_calendar() {
 fn forms_of_the_scan_line() {
     let ended = LastScrub::Ended(UnixSeconds(1_795_825_038));
     for (scan, expected) in [
-        ("", (ScanNow::Idle, LastScrub::Never)),
-        ("  scan: none requested\n", (ScanNow::Idle, LastScrub::Never)),
+        ("", (PoolScan::Idle, LastScrub::Never)),
+        ("  scan: none requested\n", (PoolScan::Idle, LastScrub::Never)),
         (
             "  scan: scrub repaired 0B in 0 days 00:00:02 with 0 errors on Sat Nov 28 00:17:18 2026\n",
-            (ScanNow::Idle, ended),
+            (PoolScan::Idle, ended),
         ),
         // A scrub of known errors stands in the place of the last scan.
         (
             " scrub: error scrub in progress since Sat Nov 28 00:22:34 2026\n\t104.00% done, issued I/O\n",
-            (ScanNow::Idle, LastScrub::Unknown),
+            (PoolScan::Idle, LastScrub::Unknown),
         ),
         (
             "  scan: resilver (mirror-0) in progress since Sat Nov 28 00:22:34 2026\n\t1G scanned, 50.00% done\n",
-            (ScanNow::Resilver(Some(0.5)), LastScrub::Unknown),
+            (PoolScan::Resilver(Some(50)), LastScrub::Unknown),
         ),
-        ("remove: Evacuation of vdb in progress since Sat Nov 28 00:22:34 2026\n", (ScanNow::Moving, LastScrub::Never)),
+        (
+            "remove: Evacuation of vdb in progress since Sat Nov 28 00:22:34 2026\n",
+            (PoolScan::Moving, LastScrub::Never),
+        ),
         (
             "remove: Removal of vdev 1 copied 48K in 0h0m, completed on Sat Nov 28 00:22:34 2026\n",
-            (ScanNow::Idle, LastScrub::Never),
+            (PoolScan::Idle, LastScrub::Never),
         ),
     ] {
         assert_eq!(scanned(scan), expected, "{scan}");

@@ -1,0 +1,5 @@
+//! Prints docs/messages.md.
+
+fn main() {
+    print!("{}", scrubjay_words::page());
+}

@@ -1,0 +1,46 @@
+//! Every sentence that Scrubjay says of disks, arrays and alerts: facts in, words out.
+//!
+//! **Never:** I/O, a clock, a thread; a decision. Whoever has facts asks here, at the last door, for their words: the pump for those of
+//! a message, once, when it keeps it; the daemon for those of a document.
+//!
+//! ```text
+//! watch: Condition, Letter, WatchStatus --> sentences (tables with examples) --> Said, MessageText --> mail, documents, logs
+//!                                                        |
+//!                                                        +--> catalogue --> docs/messages.md (`cargo xtask messages`)
+//! ```
+//!
+//! A sentence is a row of a table (`sentence`), with its text and an example of what stands in it. [`Said`] and [`MessageText`] have
+//! no other source, so no other crate can say anything in their place. A new sentence is a row; a new table is one line more in
+//! `catalogue`.
+
+mod advice;
+mod array;
+mod card;
+mod catalogue;
+mod channel;
+mod condition;
+mod date;
+mod health;
+mod history;
+mod hold;
+mod letter;
+mod line;
+mod pool;
+mod reading;
+pub mod samples;
+mod sentence;
+mod status;
+mod texts;
+
+pub use array::mismatched;
+pub use catalogue::{Chapter, catalogue, page};
+pub use channel::proof;
+pub use condition::headline;
+pub use date::{show_date, show_time};
+pub use health::{base_rate, counter, nvme_warnings, refusal, sign};
+pub use hold::{hold_back, pool_scan, session_fault};
+pub use letter::{LINES_MAX, MessageText, SUBJECT_MAX, Wording};
+pub use pool::damage;
+pub use sentence::{Said, counted, typed, with_command};
+pub use status::{light, observed_reads, observed_sends, of_before, to_do, verdict};
+pub use texts::MessageTexts;
