@@ -78,6 +78,7 @@ impl Sub for Nanos {
 
 /// A calendar instant: whole seconds since 1970-01-01 UTC. Zero means "never".
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct UnixSeconds(pub u64);
 
 /// A number of bytes.

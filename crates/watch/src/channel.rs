@@ -12,6 +12,7 @@ pub const WRONG_MAX: u32 = 10;
 
 /// The state of a channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ChannelRow {
     /// Its name.
     pub name: String,

@@ -272,6 +272,7 @@ impl HealthSign {
 
 /// The drive's latest report, as far as it concerns its health.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct DriveReport {
     /// Its own verdict; `None`: it gave none.
     pub passed: Option<bool>,

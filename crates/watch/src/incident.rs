@@ -7,6 +7,7 @@ use scrubjay_core::units::UnixSeconds;
 
 /// The subject of an incident.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum IncidentSubject {
     /// A disk.
     Disk(DiskKey),
@@ -67,6 +68,7 @@ worded!(IncidentKind {
 
 /// The key of an incident.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct IncidentKey {
     /// Its subject.
     pub subject: IncidentSubject,
@@ -108,6 +110,7 @@ pub struct Condition {
 /// What identifies a message, on any machine and after any loss of the history: numbers begin again with a new history, so the run
 /// of the daemon that wrote it, which is a random number, goes with them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct MessageId {
     /// Its number.
     pub number: u64,
@@ -204,6 +207,7 @@ pub struct IncidentRow {
 
 /// An incident that is over, for as long as it is the same one if it comes back: [`BUDGET_MONTH`].
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PastIncident {
     /// Its key.
     pub key: IncidentKey,

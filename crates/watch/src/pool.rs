@@ -5,6 +5,7 @@ use scrubjay_core::units::UnixSeconds;
 
 /// What a pool of ZFS says of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ZpoolFacts {
     /// The members of each top-level vdev without which the pool is lost.
     pub groups: Vec<MemberGroup>,
@@ -26,6 +27,7 @@ pub struct ZpoolFacts {
 
 /// Members whose losses count together.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct MemberGroup {
     /// How many of them it can do without.
     pub redundancy: u32,
@@ -35,6 +37,7 @@ pub struct MemberGroup {
 
 /// What a pool lacks that no member's place shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum PoolLack {
     /// Nothing.
     Nothing,
@@ -46,6 +49,7 @@ pub enum PoolLack {
 
 /// Whether a pool has lost data.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum PoolLosses {
     /// Not known, for this reason.
     Unknown(String),
@@ -62,6 +66,7 @@ pub enum PoolLosses {
 
 /// When a scrub last covered all of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum LastScrub {
     /// Not known: ZFS remembers only the last scan, which was a resilver or covered a part.
     Unknown,

@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 
 /// The state of the machine as a whole.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct HostRow {
     /// The latest trusted time.
     pub latest: UnixSeconds,
@@ -35,6 +36,7 @@ pub struct HostRow {
 
 /// Sessions in sequence that could not begin, or made no progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SessionRefusal {
     /// When the first one failed.
     pub since: UnixSeconds,
@@ -46,6 +48,7 @@ pub struct SessionRefusal {
 
 /// The state of reading a disk, or an array by its own checker.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ReadingRow {
     /// When each part was last read.
     pub passes: PassHistory,
@@ -59,6 +62,7 @@ pub struct ReadingRow {
 
 /// The state of a disk.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct DiskRow {
     /// Its facts when it was last seen.
     pub facts: DiskFacts,
