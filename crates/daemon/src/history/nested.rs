@@ -2,11 +2,10 @@
 
 use super::values::not_understood;
 use rusqlite::Result;
-use scrubjay_core::units::{SectorRange, UnixSeconds};
-use scrubjay_watch::facts::{ArrayMember, DiskKey, SubjectKey};
+use scrubjay_core::units::UnixSeconds;
+use scrubjay_watch::facts::{DiskKey, SubjectKey};
 use scrubjay_watch::incident::{IncidentKey, IncidentKind, IncidentSubject, MessageReason};
-use scrubjay_watch::loss::{HistoryLoss, LossKind};
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Serialize, de::DeserializeOwned};
 
 fn to_json(value: &impl Serialize) -> String {
     // Numbers, strings and lists of them can always be written.
@@ -17,46 +16,14 @@ fn from_json<T: DeserializeOwned>(text: &str) -> Result<T> {
     serde_json::from_str(text).map_err(|error| not_understood(format!("the list {text} ({error})")))
 }
 
-/// Numbers as JSON: `[0,1773000000]`.
-pub fn numbers(numbers: &[u64]) -> String {
-    to_json(&numbers)
-}
-
-/// Reads [`numbers`].
-pub fn numbers_of(text: &str) -> Result<Vec<u64>> {
-    from_json(text)
-}
-
 /// Dates as JSON numbers, in seconds since 1970.
 pub fn dates(dates: &[UnixSeconds]) -> String {
-    let seconds: Vec<u64> = dates.iter().map(|date| date.0).collect();
-    numbers(&seconds)
+    to_json(&dates)
 }
 
-/// Reads [`dates`], however many there are.
-pub fn dates_list_of(text: &str) -> Result<Vec<UnixSeconds>> {
-    Ok(numbers_of(text)?.into_iter().map(UnixSeconds).collect())
-}
-
-/// Reads [`dates`]; there must be `N`.
-pub fn dates_of<const N: usize>(text: &str) -> Result<[UnixSeconds; N]> {
-    let dates: Vec<UnixSeconds> = numbers_of(text)?.into_iter().map(UnixSeconds).collect();
-    dates.try_into().map_err(|_| not_understood(format!("a list of other than {N} dates, {text},")))
-}
-
-/// Runs of sectors as JSON: `[[start,end],…]`, the end being one past the last sector.
-pub fn runs(runs: &[SectorRange]) -> String {
-    let pairs: Vec<(u64, u64)> = runs.iter().map(|run| (run.start.0, run.end.0)).collect();
-    to_json(&pairs)
-}
-
-/// Reads [`runs`].
-pub fn runs_of(text: &str) -> Result<Vec<SectorRange>> {
-    let pairs: Vec<(u64, u64)> = from_json(text)?;
-    let range = |(start, end): (u64, u64)| {
-        (start <= end).then(|| SectorRange::new(start, end)).ok_or_else(|| not_understood(format!("the run {text}")))
-    };
-    pairs.into_iter().map(range).collect()
+/// Reads [`dates`].
+pub fn dates_of(text: &str) -> Result<Vec<UnixSeconds>> {
+    from_json(text)
 }
 
 /// Signs with their amounts as JSON: `[["pending",8]]`.
@@ -66,16 +33,6 @@ pub fn amounts(amounts: &[(String, u64)]) -> String {
 
 /// Reads [`amounts`].
 pub fn amounts_of(text: &str) -> Result<Vec<(String, u64)>> {
-    from_json(text)
-}
-
-/// Pairs of texts as JSON.
-pub fn pairs(pairs: &[(String, String)]) -> String {
-    to_json(&pairs)
-}
-
-/// Reads [`pairs`].
-pub fn pairs_of(text: &str) -> Result<Vec<(String, String)>> {
     from_json(text)
 }
 
@@ -115,30 +72,6 @@ pub fn weeks_of(bytes: &[u8]) -> Result<Vec<u16>> {
         return Err(not_understood("a list of weeks that was cut"));
     }
     Ok(weeks.iter().map(|bytes| u16::from_le_bytes(*bytes)).collect())
-}
-
-/// A member as JSON.
-#[derive(Serialize, Deserialize)]
-struct StoredMember {
-    disk: Option<String>,
-    is_in_sync: bool,
-    data_start: u64,
-}
-
-/// The members of an array as JSON.
-pub fn members(members: &[ArrayMember]) -> String {
-    let stored = |member: &ArrayMember| {
-        let ArrayMember { disk, is_in_sync, data_start } = member;
-        StoredMember { disk: disk.clone(), is_in_sync: *is_in_sync, data_start: *data_start }
-    };
-    to_json(&members.iter().map(stored).collect::<Vec<_>>())
-}
-
-/// Reads [`members`].
-pub fn members_of(text: &str) -> Result<Vec<ArrayMember>> {
-    let stored: Vec<StoredMember> = from_json(text)?;
-    let member = |StoredMember { disk, is_in_sync, data_start }| ArrayMember { disk, is_in_sync, data_start };
-    Ok(stored.into_iter().map(member).collect())
 }
 
 /// What is read in passes: its kind in a word, and its key.
@@ -196,19 +129,6 @@ pub fn about_of(text: &str) -> Result<Vec<IncidentKey>> {
         Ok(IncidentKey { subject: subject_of(&sort, key)?, kind })
     };
     triples.into_iter().map(key).collect()
-}
-
-/// A loss of the history as JSON: `[1800000000,"deleted",null,true]`.
-pub fn loss(loss: &HistoryLoss) -> String {
-    to_json(&(loss.at.0, loss.kind.word(), &loss.aside, loss.is_rebuilt))
-}
-
-/// Reads [`loss`].
-pub fn loss_of(text: &str) -> Result<HistoryLoss> {
-    let (at, word, aside, is_rebuilt): (u64, String, Option<String>, bool) = from_json(text)?;
-    let kind = LossKind::of_word(&word);
-    let kind = kind.ok_or_else(|| not_understood(format!("the loss \"{word}\"")))?;
-    Ok(HistoryLoss { at: UnixSeconds(at), kind, aside, is_rebuilt })
 }
 
 /// The reason for a message in a word, and the number of a reminder.

@@ -1,9 +1,9 @@
-//! Rows of incidents: open ones, and those that were over of late.
+//! Rows of open incidents.
 
 use crate::history::nested;
 use crate::history::values::{all, date, date_or_none, kind, put, second, second_or_none, signed, unsigned_or_none};
 use rusqlite::{Connection, Result, Row};
-use scrubjay_watch::incident::{Condition, IncidentKey, IncidentRow, MessageId, PastIncident};
+use scrubjay_watch::incident::{Condition, IncidentKey, IncidentRow, MessageId};
 use scrubjay_watch::rows::WatchRow;
 
 pub fn keep_incident(database: &Connection, row: &IncidentRow) -> Result<()> {
@@ -56,38 +56,6 @@ pub fn keep_incident(database: &Connection, row: &IncidentRow) -> Result<()> {
     )
 }
 
-pub fn keep_past(database: &Connection, row: &PastIncident) -> Result<()> {
-    let PastIncident { key, ended, returns, written, thread } = row;
-    let (sort, subject) = nested::subject(&key.subject);
-    put(
-        database,
-        "incident_past",
-        &[
-            ("sort", &sort),
-            ("subject", &subject),
-            ("kind", &key.kind.word()),
-            ("ended", &second(*ended)),
-            ("returns", returns),
-            ("written", &nested::dates(written)),
-            ("thread", &thread.map(|id| signed(id.number))),
-            ("thread_run", &thread.map(|id| signed(id.run))),
-        ],
-    )
-}
-
-pub fn load_past(database: &Connection) -> Result<Vec<WatchRow>> {
-    all(database, "SELECT * FROM incident_past ORDER BY sort, subject, kind", &[], |row| {
-        let subject = nested::subject_of(&row.get::<_, String>("sort")?, row.get("subject")?)?;
-        Ok(WatchRow::Past(Box::new(PastIncident {
-            key: IncidentKey { subject, kind: kind(row, "kind")? },
-            ended: date(row, "ended")?,
-            returns: row.get("returns")?,
-            written: nested::dates_list_of(&row.get::<_, String>("written")?)?,
-            thread: thread(row)?,
-        })))
-    })
-}
-
 pub fn load_incidents(database: &Connection) -> Result<Vec<WatchRow>> {
     all(database, "SELECT * FROM incident ORDER BY sort, subject, kind", &[], |row| {
         let subject = nested::subject_of(&row.get::<_, String>("sort")?, row.get("subject")?)?;
@@ -109,7 +77,7 @@ pub fn load_incidents(database: &Connection) -> Result<Vec<WatchRow>> {
             reminders: row.get("reminders")?,
             is_accepted: row.get("is_accepted")?,
             thread: thread(row)?,
-            written: nested::dates_list_of(&row.get::<_, String>("written")?)?,
+            written: nested::dates_of(&row.get::<_, String>("written")?)?,
             returns: row.get("returns")?,
             away_since: date_or_none(row, "away_since")?,
             held_until: date(row, "held_until")?,

@@ -3,6 +3,7 @@
 use crate::history::HistoryDatabase;
 use proptest::prelude::*;
 use scrubjay_core::layout::{Layout, LayoutKind, Shape};
+use scrubjay_core::rng::Rng;
 use scrubjay_core::units::{SectorRange, UnixSeconds};
 use scrubjay_watch::channel::ChannelRow;
 use scrubjay_watch::counters::{CounterHistory, CounterKind};
@@ -132,18 +133,19 @@ pub struct Draw {
     at: usize,
 }
 
+const ODD: &[&str] = &[
+    "",
+    "'; DROP TABLE disk; --",
+    "\"",
+    "\\",
+    "\u{1}\u{8}\u{7f}\r\n\t",
+    "a\0b",
+    "\u{feff}\u{202e}ß漢🦜",
+    "NULL",
+    "1e3",
+];
+
 fn texts() -> impl Strategy<Value = String> {
-    const ODD: &[&str] = &[
-        "",
-        "'; DROP TABLE disk; --",
-        "\"",
-        "\\",
-        "\u{1}\u{8}\u{7f}\r\n\t",
-        "a\0b",
-        "\u{feff}\u{202e}ß漢🦜",
-        "NULL",
-        "1e3",
-    ];
     prop_oneof![2 => any::<String>(), 1 => proptest::sample::select(ODD).prop_map(str::to_owned)]
 }
 
@@ -155,6 +157,19 @@ pub fn draws() -> impl Strategy<Value = Draw> {
 }
 
 impl Draw {
+    /// The same values in every version of the program: files of older versions were made of them.
+    pub fn of_seed(seed: u64) -> Draw {
+        let mut rng = Rng::new(seed);
+        let number = |rng: &mut Rng| match rng.below(4) {
+            0 => [u64::MAX, 1 << 63, (1 << 63) - 1, NOW.0][rng.below(4) as usize],
+            1 => rng.below(100),
+            _ => rng.bits(),
+        };
+        let numbers = (0..61).map(|_| number(&mut rng)).collect();
+        let texts = (0..17).map(|_| ODD[rng.below(ODD.len() as u64) as usize].to_owned()).collect();
+        Draw { numbers, texts, at: 0 }
+    }
+
     pub fn number(&mut self) -> u64 {
         self.at += 1;
         // Mixed by the round, so that values do not recur in the same places.
