@@ -43,8 +43,8 @@ if [ "${1:-}" = --inside ]; then
   holds "the upgrade is installed" installs /lab/new.deb
   soon answers || true
   expect "the newer program runs" "$(is_active && scrubjay --version)" "$(cat /lab/new.version)"
-  expect "its tables are of its version" "$(version)" 3
-  holds "it says so, and where the copy is" grep -q 'tables are version 3 .*history.db.version-1' <(log)
+  expect "its tables are of its version" "$(version)" 4
+  holds "it says so, and where the copy is" grep -q 'tables are version 4 .*history.db.version-1' <(log)
   events >after.txt
   holds "all that happened is still there" cmp before.txt after.txt
   expect "no history is called lost" "$(json '[.watch.incidents[] | select(.kind == "history")]')" '[]'
@@ -54,9 +54,9 @@ if [ "${1:-}" = --inside ]; then
 
   # The way back without the copy: refused, by one clear line, and nothing is changed.
   holds "the older package is installed over it" installs /lab/old.deb
-  refused() { log | grep -q 'history.db is of a newer Scrubjay (its tables are version 3, known is 1): install that one'; }
+  refused() { log | grep -q 'history.db is of a newer Scrubjay (its tables are version 4, known is 1): install that one'; }
   holds "it refuses the newer history, in one line" soon refused
-  expect "and leaves it as it is" "$(version)" 3
+  expect "and leaves it as it is" "$(version)" 4
   # As docs/install.md says.
   here=/lab XTASK=/lab/xtask SCRUBJAY=/usr/bin/scrubjay scrubjay=/usr/bin/scrubjay types downgrade
   systemctl reset-failed scrubjay || true
@@ -68,7 +68,7 @@ if [ "${1:-}" = --inside ]; then
 
   holds "the upgrade again" installs /lab/new.deb
   soon answers || true
-  expect "runs" "$(is_active && version)" 3
+  expect "runs" "$(is_active && version)" 4
   events >again.txt
   holds "with all that happened" cmp before.txt again.txt
   expect "and says that its history was exchanged" "$(json '[.watch.incidents[] | select(.kind == "history")] | length')" 1

@@ -1,6 +1,6 @@
 //! Scrubjay's pure machines: all code that decides.
 //!
-//! **Never:** I/O, a clock, a thread, a log, `unsafe`, serde. Times and dates are arguments; disks are accessed
+//! **Never:** I/O, a clock, a thread, a log, `unsafe`, a serialiser (the feature `serde` gives some values its derives). Times and dates are arguments; disks are accessed
 //! elsewhere. Two pumps drive these machines: the simulator's in virtual time, the device crate's in real time.
 //!
 //! ```text
@@ -47,6 +47,8 @@ pub mod quantity;
 pub mod range_set;
 pub mod rng;
 pub mod scrub;
+#[cfg(feature = "serde")]
+mod serde_forms;
 pub mod shown;
 pub mod stats;
 pub mod units;

@@ -14,6 +14,7 @@ pub const WEEK_HOURS: usize = 168;
 
 /// A local date: days since 1970-01-01 of the local calendar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LocalDay(pub i64);
 
 impl LocalDay {

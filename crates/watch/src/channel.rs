@@ -12,6 +12,7 @@ pub const WRONG_MAX: u32 = 10;
 
 /// The state of a channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ChannelRow {
     /// Its name.
     pub name: String,
@@ -35,6 +36,7 @@ pub struct ChannelRow {
 
 /// Whether a channel is proven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum ProofState {
     /// Proven: a person confirmed a code that came by it, at this time.
     Proven(UnixSeconds),

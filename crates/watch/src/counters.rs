@@ -52,6 +52,7 @@ pub const ZERO_MEMORY: u64 = 7 * DAY;
 
 /// The history of one counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct CounterHistory {
     /// The last reading.
     pub value: u64,

@@ -10,6 +10,7 @@ use std::fmt;
 
 /// The permanent identity of a disk: its WWN or serial number. Kernel names such as `sda` are only its present place.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct DiskKey(pub String);
 
 impl DiskKey {
@@ -69,6 +70,7 @@ worded!(MediaKind { Spinning = "spinning", Flash = "flash", });
 
 /// A disk that is present.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct DiskFacts {
     /// Its identity.
     pub key: DiskKey,
@@ -127,6 +129,7 @@ worded!(ArrayActivity { Idle = "idle", Checking = "checking", Rebuilding = "rebu
 
 /// A member's place in an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ArrayMember {
     /// The kernel's name of the disk there; `None`: the place is empty.
     pub disk: Option<String>,
@@ -138,6 +141,7 @@ pub struct ArrayMember {
 
 /// An array that is present: of md, a btrfs, a pool of ZFS, or a volume of Scrubjay.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ArrayFacts {
     /// Its identity: the UUID.
     pub key: String,
@@ -295,6 +299,7 @@ pub struct SpareBlocks {
 
 /// What a SCSI drive warns of, or foretells: its additional sense code and the qualifier (SPC-5, annex F).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ScsiSense {
     /// 0x0B: a warning; 0x5D: a failure is foretold.
     pub asc: u8,
@@ -369,6 +374,7 @@ impl SmartFacts {
 
 /// Why there are no SMART data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum SmartRefusal {
     /// This process lacks the permission.
     NoPermission,

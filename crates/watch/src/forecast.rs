@@ -93,8 +93,10 @@ const RATIOS_PRIOR: [f32; 8] = [0.78, 0.9, 0.95, 0.98, 1.02, 1.07, 1.15, 1.5];
 /// range of the next forecast is taken from these, so it holds as often as stated, whatever the load is like (conformal
 /// prediction: Vovk, Gammerman & Shafer, "Algorithmic Learning in a Random World", 2005).
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ForecastErrors {
     /// The latest ratios, the oldest first.
+    #[cfg_attr(feature = "serde", serde(with = "crate::float_bits"))]
     pub ratios: VecDeque<f32>,
 }
 
@@ -128,6 +130,7 @@ impl ForecastErrors {
 
 /// When a pass ends: with a probability of 80 % between `low` and `high`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PassForecast {
     /// The pass ends before this time with a probability of 10 %.
     pub low: UnixSeconds,

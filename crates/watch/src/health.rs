@@ -61,6 +61,7 @@ pub enum BaseRate {
 
 /// One thing that speaks against a disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum HealthSign {
     /// The drive's own verdict is "failing".
     DriveSaysFailing,
@@ -205,6 +206,7 @@ impl HealthSign {
 
 /// The drive's latest report, as far as it concerns its health.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct DriveReport {
     /// Its own verdict; `None`: it gave none.
     pub passed: Option<bool>,

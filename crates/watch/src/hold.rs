@@ -4,6 +4,7 @@ use scrubjay_core::units::UnixSeconds;
 
 /// What holds a scrub back.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum HoldBack {
     /// Its next pass is not due to begin before this time.
     NotDue(UnixSeconds),
@@ -62,6 +63,7 @@ impl HoldBack {
 
 /// Why a session ended, or did not begin.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(from = "String", into = "String"))]
 pub enum SessionFault {
     /// It ended, and was not told to.
     EndedByItself,

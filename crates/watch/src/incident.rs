@@ -10,6 +10,7 @@ pub use crate::problem::IncidentKind;
 
 /// The subject of an incident.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum IncidentSubject {
     /// A disk.
     Disk(DiskKey),
@@ -23,6 +24,7 @@ pub enum IncidentSubject {
 
 /// The key of an incident.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct IncidentKey {
     /// Its subject.
     pub subject: IncidentSubject,
@@ -45,6 +47,7 @@ worded!(Urgency { Notice = "notice", Replace = "replace", Loss = "loss", });
 
 /// The present condition of the subject of an incident, as facts: whoever shows it puts it in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Condition {
     /// How much it matters.
     pub urgency: Urgency,
@@ -56,16 +59,20 @@ pub struct Condition {
     /// The controller that the subject is attached to.
     pub controller: Option<String>,
     /// The incident of which this is a consequence: it is listed there, and sends no messages of its own meanwhile.
+    #[cfg_attr(feature = "serde", serde(skip))] // it is found anew
     pub cause: Option<IncidentKey>,
     /// What is not read meanwhile because of it, though due: the first of all.
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub held: Vec<SubjectCard>,
     /// How much more is not.
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub held_more: usize,
 }
 
 /// What identifies a message, on any machine and after any loss of the history: numbers begin again with a new history, so the run
 /// of the daemon that wrote it, which is a random number, goes with them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct MessageId {
     /// Its number.
     pub number: u64,
@@ -82,6 +89,7 @@ impl MessageId {
 
 /// Why a message is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum MessageReason {
     /// An incident has opened.
     Opened,
@@ -128,6 +136,7 @@ pub fn reminder_pause(number: u32) -> u64 {
 
 /// An open incident.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct IncidentRow {
     /// Its key.
     pub key: IncidentKey,
@@ -162,6 +171,7 @@ pub struct IncidentRow {
 
 /// An incident that is over, for as long as it is the same one if it comes back: [`BUDGET_MONTH`].
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PastIncident {
     /// Its key.
     pub key: IncidentKey,

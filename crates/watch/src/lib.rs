@@ -1,8 +1,8 @@
 //! The watch: decides when each disk is read, how each one is, who is notified, and whether notifications arrive.
 //!
-//! **Never:** I/O, a clock, a thread, chance, `unsafe`, serde. Time is an argument, the calendar a value; rows that
-//! must survive are emitted as operations and come back by [`Watch::restore`]. Two pumps run it: the simulator's in
-//! virtual time (`sim::host`), and the daemon's.
+//! **Never:** I/O, a clock, a thread, chance, `unsafe`, a serialiser. Time is an argument, the calendar a value; rows that
+//! must survive are emitted as operations and come back by [`Watch::restore`] (with the feature `serde` they have its derives, for who keeps
+//! them). Two pumps run it: the simulator's in virtual time (`sim::host`), and the daemon's.
 //!
 //! ```text
 //! disks, arrays, SMART, sessions, idle hours, people, channels --> Watch --> read this disk with that budget, or stop
@@ -42,6 +42,8 @@ mod counter_kind;
 pub mod counters;
 pub mod events;
 pub mod facts;
+#[cfg(feature = "serde")]
+mod float_bits;
 pub mod forecast;
 pub mod health;
 pub mod hold;

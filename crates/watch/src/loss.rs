@@ -20,6 +20,7 @@ worded!(LossKind { Deleted = "deleted", Damaged = "damaged", Older = "older", Ex
 
 /// A loss of the history.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct HistoryLoss {
     /// When it was noticed; the watch sets it.
     pub at: UnixSeconds,

@@ -14,6 +14,7 @@ pub const RUNS_MAX: usize = 256;
 /// The history of one subject's passes. Every pass takes the sectors in the same order, so a slice has the same sectors
 /// each time; its date is when its reading began.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PassHistory {
     /// The disk's size in sectors.
     pub sectors: u64,
@@ -50,6 +51,7 @@ pub struct PassHistory {
 
 /// Findings of an array's checker that a disk does not have: its members disagree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ArrayFlaws {
     /// Rows or copies that were wrong, and were repaired from the others, or right when read again.
     pub corrected: u64,

@@ -4,6 +4,7 @@ use scrubjay_core::units::UnixSeconds;
 
 /// What a pool of ZFS says of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ZpoolFacts {
     /// The members of each top-level vdev without which the pool is lost.
     pub groups: Vec<MemberGroup>,
@@ -25,6 +26,7 @@ pub struct ZpoolFacts {
 
 /// What a pool does of its own accord. Shares in percent, as far as they are known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum PoolScan {
     /// Nothing.
     #[default]
@@ -41,6 +43,7 @@ pub enum PoolScan {
 
 /// Members whose losses count together.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct MemberGroup {
     /// How many of them it can do without.
     pub redundancy: u32,
@@ -50,6 +53,7 @@ pub struct MemberGroup {
 
 /// What a pool lacks that no member's place shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum PoolLack {
     /// Nothing.
     Nothing,
@@ -61,6 +65,7 @@ pub enum PoolLack {
 
 /// Whether a pool has lost data.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum PoolLosses {
     /// Not known, for this reason.
     Unknown(String),
@@ -77,6 +82,7 @@ pub enum PoolLosses {
 
 /// When a scrub last covered all of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum LastScrub {
     /// Not known: ZFS remembers only the last scan, which was a resilver or covered a part.
     Unknown,
@@ -118,6 +124,7 @@ const FILES_SHOWN_MAX: usize = 5;
 
 /// What a pool has lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PoolDamage {
     /// Blocks, as ZFS counts them.
     pub blocks: u64,

@@ -61,6 +61,7 @@ worded!(IncidentKind {
 
 /// What identifies a disk for people.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct DiskCard {
     /// Its identity, by which commands take it.
     pub key: DiskKey,
@@ -78,6 +79,7 @@ pub struct DiskCard {
 
 /// What identifies an array for people.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ArrayCard {
     /// Its name.
     pub name: String,
@@ -103,6 +105,7 @@ impl ArrayCard {
 
 /// What identifies a disk or an array for people.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum SubjectCard {
     /// A disk.
     Disk(DiskCard),
@@ -112,6 +115,7 @@ pub enum SubjectCard {
 
 /// An array that a disk is a member of, and how that array is.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Membership {
     /// The array.
     pub array: ArrayCard,
@@ -127,6 +131,7 @@ pub struct Membership {
 
 /// What a disk is judged by.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct DiskEvidence {
     /// The disk.
     pub disk: DiskCard,
@@ -147,6 +152,7 @@ impl DiskEvidence {
 
 /// Sectors that will not be read by their date, or were not.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct UnreadSectors {
     /// Of what.
     pub subject: SubjectCard,
@@ -168,6 +174,7 @@ pub struct UnreadSectors {
 
 /// What would help a subject whose sectors are not read in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum ReadingHelp {
     /// There is enough idle time: what holds it back is the cause.
     Cause,
@@ -193,6 +200,7 @@ pub enum ReadingHelp {
 
 /// What a pool of ZFS has lost, or does not serve.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PoolTrouble {
     /// The pool.
     pub array: ArrayCard,
@@ -206,6 +214,7 @@ pub struct PoolTrouble {
 
 /// What an array lacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LostRedundancy {
     /// The array.
     pub array: ArrayCard,
@@ -223,6 +232,7 @@ pub struct LostRedundancy {
 
 /// Stripes in which unreadable sectors of several members meet.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SharedDamage {
     /// The array.
     pub array: ArrayCard,
@@ -242,6 +252,7 @@ pub struct SharedDamage {
 
 /// What is wrong, with all that a message about it says.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Problem {
     /// Something speaks against a disk.
     Disk(Box<DiskEvidence>),

@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 
 /// The state of the machine as a whole.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct HostRow {
     /// The latest trusted time.
     pub latest: UnixSeconds,
@@ -37,6 +38,7 @@ pub struct HostRow {
 
 /// Sessions in sequence that could not begin, or made no progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SessionRefusal {
     /// When the first one failed.
     pub since: UnixSeconds,
@@ -48,6 +50,7 @@ pub struct SessionRefusal {
 
 /// The state of reading a disk, or an array by its own checker.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ReadingRow {
     /// When each part was last read.
     pub passes: PassHistory,
@@ -61,6 +64,7 @@ pub struct ReadingRow {
 
 /// The state of a disk.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct DiskRow {
     /// Its facts when it was last seen.
     pub facts: DiskFacts,
@@ -80,6 +84,7 @@ pub struct DiskRow {
 
 /// A message on its way by one channel.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct MessageRow {
     /// Its number: unique, rising.
     pub number: u64,
@@ -96,6 +101,7 @@ pub struct MessageRow {
     /// The highest urgency of these.
     pub urgency: Urgency,
     /// What it says, when it is kept for the first time; `None`: the pump has put it in words, and kept those.
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub letter: Option<Box<Letter>>,
     /// When it was written.
     pub written: UnixSeconds,

@@ -14,7 +14,7 @@ pub trait Worded: Copy + 'static {
     }
 }
 
-/// Gives an enumeration its words: [`Worded`], `ALL`, `word` and `of_word`. A value without a word does not compile.
+/// Gives an enumeration its words: [`Worded`], `ALL`, `word` and `of_word`, and serde's form: its word. A value without a word does not compile.
 #[macro_export]
 macro_rules! worded {
     ($kind:ident { $($variant:ident = $word:literal,)+ }) => {
@@ -42,5 +42,42 @@ macro_rules! worded {
                 self.word()
             }
         }
+
+        $crate::worded::worded_serde!($kind);
     };
 }
+
+#[cfg(not(feature = "serde"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! worded_serde {
+    ($kind:ident) => {};
+}
+
+#[cfg(feature = "serde")]
+#[doc(hidden)]
+pub use serde;
+
+#[cfg(feature = "serde")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! worded_serde {
+    ($kind:ident) => {
+        impl $crate::worded::serde::Serialize for $kind {
+            fn serialize<S: $crate::worded::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.word())
+            }
+        }
+
+        impl<'de> $crate::worded::serde::Deserialize<'de> for $kind {
+            fn deserialize<D: $crate::worded::serde::Deserializer<'de>>(deserializer: D) -> Result<$kind, D::Error> {
+                use $crate::worded::serde::de::Error;
+                let word = <String as $crate::worded::serde::Deserialize>::deserialize(deserializer)?;
+                $kind::of_word(&word).ok_or_else(|| D::Error::custom(format!("\"{word}\" is no {}", stringify!($kind))))
+            }
+        }
+    };
+}
+
+#[doc(hidden)]
+pub use worded_serde;

@@ -31,6 +31,9 @@ const LAYERS: &[(&str, u32)] = &[
 /// Crates that may depend on nothing but the one named with them, because their code must be pure.
 const PURE: [(&str, &str); 2] = [("core", "scrubjay-code"), ("watch", "scrubjay-core")];
 
+/// What they may have besides, if only a feature brings it: its derives say what values are made of, and write nothing.
+const DERIVES: &str = "serde";
+
 /// The crate that only tests may use: it does not ship.
 const TESTS_ONLY: &str = "proof";
 
@@ -115,7 +118,8 @@ fn room_of<'a>(rooms: &'a Rooms, package: &'a str) -> Option<&'a str> {
 fn violation(rooms: &Rooms, name: &str, dependency: &Dependency) -> Option<String> {
     let package = &dependency.package;
     let pure = PURE.iter().find(|(pure, _)| *pure == name).map(|(_, only)| *only);
-    if let Some(only) = pure.filter(|only| !dependency.is_dev && package != only) {
+    let is_of_feature = dependency.is_optional && package == DERIVES;
+    if let Some(only) = pure.filter(|only| !dependency.is_dev && package != only && !is_of_feature) {
         return Some(format!("{name} may depend on nothing but {only}, not on {package}"));
     }
     let target = room_of(rooms, package)?;
@@ -195,6 +199,10 @@ mod tests {
         let watch = package("scrubjay-watch", "scrubjay-core = \"1\"\nserde = \"1\"\n");
         let message = "crates/watch/Cargo.toml:5: watch may depend on nothing but scrubjay-core, not on serde";
         assert_eq!(findings(check, &[("crates/watch/Cargo.toml", &watch)]), [message]);
+        let derives = package("scrubjay-watch", "serde = { workspace = true, optional = true }\n");
+        assert_eq!(findings(check, &[("crates/watch/Cargo.toml", &derives)]), [""; 0]);
+        let writes = package("scrubjay-watch", "serde_json = { workspace = true, optional = true }\n");
+        assert_eq!(findings(check, &[("crates/watch/Cargo.toml", &writes)]).len(), 1);
         assert_eq!(findings(check, &[("crates/attic/Cargo.toml", &package("scrubjay-attic", ""))]).len(), 1);
     }
 

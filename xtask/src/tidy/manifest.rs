@@ -16,6 +16,8 @@ pub struct Dependency {
     pub package: String,
     /// Whether only tests, examples and benches get it.
     pub is_dev: bool,
+    /// Whether only a feature brings it.
+    pub is_optional: bool,
     /// Its line, from 1.
     pub line: usize,
 }
@@ -48,7 +50,8 @@ impl Manifest {
     fn push(&mut self, table: &str, name: &str, value: &str, line: usize) {
         let renamed = value.split_once("package").and_then(|(_, rest)| rest.split('"').nth(1));
         let package = renamed.unwrap_or(name.trim_matches('"')).to_owned();
-        self.dependencies.push(Dependency { package, is_dev: table.ends_with("dev-dependencies"), line });
+        let (is_dev, is_optional) = (table.ends_with("dev-dependencies"), value.contains("optional = true"));
+        self.dependencies.push(Dependency { package, is_dev, is_optional, line });
     }
 }
 

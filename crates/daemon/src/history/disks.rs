@@ -1,12 +1,12 @@
 //! All disks that were ever seen, by identity and not by the kernel's names; and their places in arrays.
 
 use super::event;
-use super::nested;
+use super::stored;
 use super::values::{all, second, signed};
 use rusqlite::{Connection, OptionalExtension, Result, params};
 use scrubjay_control::past::HistoryEventKind;
 use scrubjay_core::units::UnixSeconds;
-use scrubjay_watch::facts::{DiskFacts, DiskKey};
+use scrubjay_watch::facts::{ArrayFacts, DiskFacts, DiskKey};
 
 /// A disk that was seen.
 pub struct KnownDisk {
@@ -96,16 +96,13 @@ pub fn note_forgotten(database: &Connection, now: UnixSeconds, key: &DiskKey) ->
 /// Records the disks' places in the stored arrays. A disk that was not in an array, and takes the place of one that is
 /// no longer in it, replaces that one.
 pub fn note_members(database: &Connection, now: UnixSeconds) -> Result<()> {
-    let arrays: Vec<(String, String, String)> = all(database, "SELECT array, name, members FROM array", &[], |row| {
-        Ok((row.get(0)?, row.get(1)?, row.get(2)?))
-    })?;
-    for (array, name, members) in arrays {
+    for ArrayFacts { key: array, name, members, .. } in stored::arrays(database)? {
         let before: Vec<(i64, i64)> =
             all(database, "SELECT place, disk FROM array_place WHERE array = ?1", &[&array], |row| {
                 Ok((row.get(0)?, row.get(1)?))
             })?;
         let mut after: Vec<(i64, i64)> = Vec::new();
-        for (place, member) in nested::members_of(&members)?.into_iter().enumerate() {
+        for (place, member) in members.into_iter().enumerate() {
             let Some(disk) = member.disk else { continue };
             let sql = "SELECT id FROM known_disk WHERE name = ?1 ORDER BY named DESC LIMIT 1";
             if let Some(id) = database.query_row(sql, [&disk], |row| row.get(0)).optional()? {

@@ -3,6 +3,7 @@
 use super::disks;
 use super::event;
 use super::nested;
+use super::stored;
 use super::values::{second, signed};
 use rusqlite::{Connection, OptionalExtension, Result, params};
 use scrubjay_control::past::HistoryEventKind;
@@ -43,10 +44,8 @@ pub fn before_remove(database: &Connection, now: UnixSeconds, key: &RowKey) -> R
         RowKey::Incident(key) => resolved(database, now, key),
         RowKey::Message(number) => message_ended(database, now, *number),
         RowKey::Channel(name) => {
-            let sql = "SELECT count(*) FROM channel WHERE channel = ?1";
-            let is_known = database.query_row(sql, [name], |row| row.get::<_, bool>(0))?;
             let note = || event::add(database, now, HistoryEventKind::ChannelRemoved, None, name, "");
-            if is_known { note() } else { Ok(()) }
+            if stored::find::<ChannelRow>(database, key)?.is_some() { note() } else { Ok(()) }
         }
         RowKey::Array(key) => database.execute("DELETE FROM array_place WHERE array = ?1", [key]).map(drop),
         RowKey::Host | RowKey::Reading(_) | RowKey::Idle(_) | RowKey::Past(_) => Ok(()),
@@ -176,15 +175,12 @@ pub fn note_delivered(database: &Connection, now: UnixSeconds, number: u64) -> R
 }
 
 fn channel(database: &Connection, now: UnixSeconds, row: &ChannelRow) -> Result<()> {
-    let sql = "SELECT fingerprint, proven FROM channel WHERE channel = ?1";
-    let read = |row: &rusqlite::Row| Ok((row.get::<_, i64>(0)?, row.get::<_, Option<i64>>(1)?));
-    let known = database.query_row(sql, [&row.name], read).optional()?;
-    let known = known.filter(|(fingerprint, _)| fingerprint.cast_unsigned() == row.fingerprint);
+    let known: Option<ChannelRow> = stored::find(database, &RowKey::Channel(row.name.clone()))?;
+    let known = known.filter(|known| known.fingerprint == row.fingerprint);
     let add = |kind| event::add(database, now, kind, None, &row.name, "");
     if known.is_none() {
         add(HistoryEventKind::ChannelAdded)?;
     }
     // A clock that was set back only makes the date earlier.
-    let before = known.and_then(|(_, proven)| proven).map(i64::cast_unsigned);
-    if row.proven.map(|date| date.0) > before { add(HistoryEventKind::ChannelProven) } else { Ok(()) }
+    if row.proven > known.and_then(|known| known.proven) { add(HistoryEventKind::ChannelProven) } else { Ok(()) }
 }

@@ -4,7 +4,135 @@
 pub const APPLICATION_ID: i64 = 0x534a_6179;
 
 /// The steps: the first makes version 1 of an empty file.
-pub const STEPS: [&str; 3] = [VERSION_1, VERSION_2, VERSION_3];
+pub const STEPS: [&str; 4] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4];
+
+/// One table for the rows that are only read whole, each as serde writes it. Numbers of 64 bits have no sign there. What is malformed stays so: it is
+/// found when it is read.
+const VERSION_4: &str = r#"
+CREATE TABLE state (
+    kind TEXT NOT NULL, key TEXT NOT NULL, row TEXT NOT NULL, PRIMARY KEY (kind, key)
+) STRICT, WITHOUT ROWID;
+
+INSERT INTO state SELECT 'host', '', printf('{"latest":%u,"next_message":%u,"paused_until":%u,"paused_for":%u,'
+    || '"reported_month":%d,"checked":%u,"errors":{"ratios":"%s"},"history_lost":%s}',
+    latest, next_message, paused_until, paused_for, reported_month, checked, hex(ratios),
+    iif(json_valid(history_lost),
+        printf('{"at":%s,"kind":%s,"aside":%s,"is_rebuilt":%s}', history_lost -> 0, history_lost -> 1,
+            history_lost -> 2, history_lost -> 3),
+        ifnull(history_lost, 'null')))
+    FROM host;
+
+INSERT INTO state SELECT 'disk', disk, printf('{"facts":{"key":%s,"name":%s,"model":%s,"serial":%s,"bay":%s,'
+    || '"controller":%s,"media":%s,"sectors":%u,"place":%s},"counters":{%s},"word":{"passed":%s,"nvme_warning":%d,'
+    || '"spare_low":%s,"used":%d,"is_self_test_failed":%s,"self_test_lba":%s,"is_self_test_old":%s,"sense":%s,'
+    || '"hot":%s},"smart_read":%u,"unknown_since":%u,"service_first":%s,"service_last":%u}',
+    json_quote(disk), json_quote(name), json_quote(model), json_quote(serial), json_quote(bay),
+    json_quote(controller), json_quote(media), sectors, json_quote(place),
+    (SELECT group_concat(printf('%s:{"value":%u,"growth":%u,"since":%u,"grew":%u,"is_doubted":%s,"peak":%u,'
+        || '"zero_since":%u}', json_quote(kind), value, growth, since, grew, iif(is_doubted, 'true', 'false'), peak,
+        zero_since)) FROM disk_counter WHERE disk_counter.disk = disk.disk),
+    iif(passed IS NULL, 'null', iif(passed, 'true', 'false')), nvme_warning, ifnull(spare_low, 'null'), used,
+    iif(is_self_test_failed, 'true', 'false'), iif(self_test_lba IS NULL, 'null', printf('%u', self_test_lba)),
+    iif(is_self_test_old, 'true', 'false'),
+    iif(sense IS NULL, 'null', printf('{"asc":%d,"ascq":%d}', sense >> 8, sense & 255)),
+    ifnull(hot, 'null'), smart_read, unknown_since, service_first, service_last)
+    FROM disk;
+
+INSERT INTO state SELECT 'reading', sort || ' ' || subject, printf('{"passes":{"sectors":%u,"known_since":%u,'
+    || '"begun":%u,"done":%u,"touched":%s,"read":%s,"finished":%d,"unreadable":%s,"unreadable_before":%s,'
+    || '"retries":%u,"retries_before":%u,"flaws":{"corrected":%u,"mismatched":%u},'
+    || '"flaws_before":{"corrected":%u,"mismatched":%u},"unjudged":%u,"reported":%u},'
+    || '"failed_sessions":%d,"refused":%s,"forecast":%s}',
+    pass_sectors, known_since, begun, done, touched, read, finished, unreadable, unreadable_before,
+    retries, retries_before, corrected, mismatched, corrected_before, mismatched_before, unjudged, reported,
+    failed_sessions,
+    CASE (refused_since IS NULL) + (refused_last IS NULL) + (refused_why IS NULL) WHEN 3 THEN 'null'
+        WHEN 0 THEN printf('{"since":%u,"last":%u,"why":%s}', refused_since, refused_last, json_quote(refused_why)) END,
+    CASE (forecast_low IS NULL) + (forecast_likely IS NULL) + (forecast_high IS NULL) + (forecast_seconds IS NULL)
+        WHEN 4 THEN 'null' WHEN 0 THEN printf('[{"low":%u,"likely":%u,"high":%u},%u]',
+            forecast_low, forecast_likely, forecast_high, forecast_seconds) END)
+    FROM reading;
+
+INSERT INTO state SELECT 'array', array, printf('{"key":%s,"name":%s,"level":%s,"redundancy":%d,"members":%s,'
+    || '"activity":%s,"layout":%s,"check_sectors":%s,"pool":%s,"lost_stripes":%s}',
+    json_quote(array), json_quote(name), json_quote(level), redundancy, members, json_quote(activity),
+    iif(layout IS NULL, 'null', printf('[{"kind":%s,"data":%d,"parity":%d,"disks":%d},%u]',
+        json_quote(layout), layout_data, layout_parity, layout_disks, chunk_sectors)),
+    iif(check_sectors IS NULL, 'null', printf('%u', check_sectors)),
+    iif(json_valid(pool),
+        printf('{"groups":[%s],"lack":%s,"failed":%s,"losses":%s,"errors":%s,"scrubbed":%s,"scan":%s,"since":%s}',
+            (SELECT group_concat(printf('{"redundancy":%s,"places":%s}', pool -> (fullkey || '[0]'),
+                pool -> (fullkey || '[1]'))) FROM json_each(pool, '$.groups')),
+            lower(pool -> 'lack'), pool -> 'failed',
+            CASE
+                WHEN pool -> '$.losses.Lost' IS NOT NULL THEN printf('{"lost":{"blocks":%s,"files":%s}}',
+                    pool -> '$.losses.Lost[0]', pool -> '$.losses.Lost[1]')
+                WHEN pool -> '$.losses.Unknown' IS NOT NULL THEN printf('{"unknown":%s}', pool -> '$.losses.Unknown')
+                ELSE lower(pool -> 'losses')
+            END,
+            pool -> 'errors',
+            CASE pool -> 'scrubbed'
+                WHEN 'null' THEN '"unknown"' WHEN '0' THEN '"never"' ELSE printf('{"ended":%s}', pool -> 'scrubbed')
+            END,
+            '"idle"', pool -> 'since'),
+        ifnull(pool, 'null')),
+    iif(lost_stripes IS NULL, 'null', printf('%u', lost_stripes))
+    ) FROM array;
+
+INSERT INTO state SELECT 'past', sort || ' ' || kind || ' ' || subject,
+    printf('{"key":{"subject":%s,"kind":%s},"ended":%u,"returns":%d,"written":%s,"thread":%s}',
+    iif(sort = 'watch', '"watch"', printf('{%s:%s}', json_quote(sort), json_quote(subject))), json_quote(kind),
+    ended, returns, written,
+    iif(thread IS NULL, 'null', printf('{"number":%u,"run":%u}', thread, ifnull(thread_run, 0))))
+    FROM incident_past;
+
+INSERT INTO state SELECT 'channel', channel, printf('{"name":%s,"fingerprint":%u,"known_since":%u,"code":%s,'
+    || '"proven":%s,"failing_since":%s,"delivered":%s,"is_caught_up":%s,"refused":%s}',
+    json_quote(channel), fingerprint, known_since, json_quote(code),
+    iif(proven IS NULL, 'null', printf('%u', proven)),
+    iif(failing_since IS NULL, 'null', printf('%u', failing_since)),
+    iif(delivered IS NULL, 'null', printf('%u', delivered)), iif(is_caught_up, 'true', 'false'), refused)
+    FROM channel;
+
+-- Of an incident the facts were not kept: its headline stands for them until it is judged anew.
+INSERT INTO state SELECT 'incident', sort || ' ' || kind || ' ' || subject,
+    printf('{"key":{"subject":%s,"kind":%s},"opened":%u,"condition":{"urgency":%s,"amounts":%s,'
+    || '"problem":{"recorded":[%s,%s]},"controller":%s},"last_message":%s,"known":%s,"known_urgency":%s,"less_since":%s,'
+    || '"reminders":%d,"is_accepted":%s,"thread":%s,"written":%s,"returns":%d,"away_since":%s,"held_until":%u}',
+    iif(sort = 'watch', '"watch"', printf('{%s:%s}', json_quote(sort), json_quote(subject))), json_quote(kind),
+    opened, json_quote(urgency), amounts, json_quote(kind), json_quote(headline), json_quote(controller),
+    iif(told IS NULL, 'null', printf('%u', told)), known, json_quote(known_urgency),
+    iif(less_since IS NULL, 'null', printf('%u', less_since)), reminders, iif(is_accepted, 'true', 'false'),
+    iif(thread IS NULL, 'null', printf('{"number":%u,"run":%u}', thread, ifnull(thread_run, 0))), written, returns,
+    iif(away_since IS NULL, 'null', printf('%u', away_since)), held_until)
+    FROM incident;
+
+INSERT INTO state SELECT 'message', printf('%u', number),
+    printf('{"number":%u,"channel":%s,"id":%s,"reply_to":%s,"reason":%s,"about":[%s],"urgency":%s,"written":%u,'
+    || '"attempts":%d,"next_attempt":%u,"is_under_way":%s,"may_be_repeated":%s}',
+    number, json_quote(channel), json_quote(id), json_quote(reply_to),
+    iif(reminder IS NULL, json_quote(reason), printf('{%s:%d}', json_quote(reason), reminder)),
+    iif(json_valid(about), ifnull((SELECT group_concat(printf('{"subject":%s,"kind":%s}',
+        iif(value ->> 0 = 'watch', '"watch"', printf('{%s:%s}', value -> 0, value -> 1)), value -> 2))
+        FROM json_each(about)), ''), about),
+    json_quote(urgency), written, attempts, next_attempt, iif(is_under_way, 'true', 'false'),
+    iif(may_be_repeated, 'true', 'false'))
+    FROM message;
+
+-- What it says stands there, also of one that waits.
+INSERT OR IGNORE INTO message_history (number, channel, reason, urgency, subject, body, written, attempts)
+    SELECT number, channel, reason, urgency, subject, body, written, attempts FROM message;
+
+DROP TABLE incident;
+DROP TABLE message;
+DROP TABLE disk_counter;
+DROP TABLE disk;
+DROP TABLE host;
+DROP TABLE reading;
+DROP TABLE array;
+DROP TABLE incident_past;
+DROP TABLE channel;
+"#;
 
 /// What pools of ZFS say of themselves, and volumes of lost stripes; which file this is, and how often it was written: the same stands in a file beside it.
 const VERSION_3: &str = "

@@ -25,11 +25,6 @@ pub fn second(date: UnixSeconds) -> i64 {
     signed(date.0)
 }
 
-/// A date that may be absent, as a column's value.
-pub fn second_or_none(date: Option<UnixSeconds>) -> Option<i64> {
-    date.map(second)
-}
-
 /// Reads a number of 64 bits.
 pub fn unsigned(row: &Row, column: &str) -> Result<u64> {
     Ok(row.get::<_, i64>(column)?.cast_unsigned())

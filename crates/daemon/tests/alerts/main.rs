@@ -8,6 +8,7 @@ use scrubjay_core::units::UnixSeconds;
 use scrubjay_daemon::channels::{AlertChannels, DeliveryError, DeliveryReceipt, SenderFacts};
 use scrubjay_watch::incident::{MessageReason, Urgency};
 use scrubjay_watch::rows::MessageRow;
+use scrubjay_words::MessageText;
 
 /// Sends a message by the channel of this name.
 fn send(settings: &str, channel: &str) -> Result<DeliveryReceipt, DeliveryError> {
@@ -20,8 +21,7 @@ fn send(settings: &str, channel: &str) -> Result<DeliveryReceipt, DeliveryError>
         reason: MessageReason::Test,
         about: Vec::new(),
         urgency: Urgency::Notice,
-        subject: "[büro] [TEST] code 004711".to_owned(),
-        body: "This is a test.\n.\n..dots\nTo prove that it arrived:  scrubjay alert confirm 004711".to_owned(),
+        letter: None,
         written: UnixSeconds(1_773_286_860),
         attempts: 0,
         next_attempt: UnixSeconds(0),
@@ -29,7 +29,9 @@ fn send(settings: &str, channel: &str) -> Result<DeliveryReceipt, DeliveryError>
         may_be_repeated: false,
     };
     let host = "nas1.example.org".to_owned();
-    channels.deliver(&message, &SenderFacts { host, ..SenderFacts::default() })
+    let body = "This is a test.\n.\n..dots\nTo prove that it arrived:  scrubjay alert confirm 004711";
+    let text = MessageText::kept("[büro] [TEST] code 004711".to_owned(), body.to_owned());
+    channels.deliver(&message, &text, &SenderFacts { host, ..SenderFacts::default() })
 }
 
 /// Why it was not sent.

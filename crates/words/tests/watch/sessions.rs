@@ -186,7 +186,11 @@ fn a_refusal_is_remembered_over_restarts() {
         rig.feed(WatchEvent::DiskSeen(disk("sda", "S0")));
     }
     rig.wait(HOUR);
-    assert!(rig.subjects().iter().any(|subject| subject.contains("its scrubs have failed to start")), "{:?}", rig.subjects());
+    assert!(
+        rig.subjects().iter().any(|subject| subject.contains("its scrubs have failed to start")),
+        "{:?}",
+        rig.subjects()
+    );
 }
 
 #[test]

@@ -12,8 +12,16 @@ const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
 
 /// Sends by ntfy; returns the outcome, and what the server received.
 fn by_ntfy(server: ScriptedServer, message: &MessageRow) -> (Result<DeliveryReceipt, DeliveryError>, String) {
+    by_ntfy_saying(server, message, &text())
+}
+
+fn by_ntfy_saying(
+    server: ScriptedServer,
+    message: &MessageRow,
+    text: &MessageText,
+) -> (Result<DeliveryReceipt, DeliveryError>, String) {
     let channels = channels(&format!("[ntfy]\nurl = \"http://127.0.0.1:{}/topic\"", server.port));
-    let outcome = channels.deliver(message, &sender());
+    let outcome = channels.deliver(message, text, &sender());
     (outcome, server.received())
 }
 
@@ -32,7 +40,7 @@ fn ntfy_has_the_text_as_body_and_the_rest_as_headers() {
     let server = ScriptedServer::http(OK);
     let url = format!("http://127.0.0.1:{}/topic", server.port);
     let channels = channels(&format!("[ntfy]\nurl = \"{url}\"\ntoken-file = {token:?}"));
-    let receipt = channels.deliver(&message("ntfy"), &sender()).unwrap();
+    let receipt = channels.deliver(&message("ntfy"), &text(), &sender()).unwrap();
     assert_eq!(receipt.reply, "HTTP 200");
     let received = server.received();
     let (head, body) = received.split_once("\r\n\r\n").unwrap();
@@ -52,12 +60,9 @@ fn ntfy_has_the_text_as_body_and_the_rest_as_headers() {
 
 #[test]
 fn a_subject_cannot_add_a_header() {
-    let evil = MessageRow {
-        subject: "x\r\nX-Evil: 1\n\nbody\u{85}\u{2028}ü".to_owned(),
-        may_be_repeated: true,
-        ..message("ntfy")
-    };
-    let (outcome, received) = by_ntfy(ScriptedServer::http(OK), &evil);
+    let evil = said("x\r\nX-Evil: 1\n\nbody\u{85}\u{2028}ü", text().body());
+    let row = MessageRow { may_be_repeated: true, ..message("ntfy") };
+    let (outcome, received) = by_ntfy_saying(ScriptedServer::http(OK), &row, &evil);
     outcome.unwrap();
     let (head, body) = received.split_once("\r\n\r\n").unwrap();
     assert!(!head.to_lowercase().lines().any(|line| line.starts_with("x-evil")), "{head}");
@@ -71,14 +76,14 @@ fn gotify_has_json_and_its_key() {
     let server = ScriptedServer::http(OK);
     let url = format!("http://127.0.0.1:{}/push/", server.port);
     let channels = channels(&format!("[gotify]\nurl = \"{url}\"\ntoken-file = {token:?}"));
-    channels.deliver(&MessageRow { urgency: Urgency::Loss, ..message("gotify") }, &sender()).unwrap();
+    channels.deliver(&MessageRow { urgency: Urgency::Loss, ..message("gotify") }, &text(), &sender()).unwrap();
     let received = server.received();
     let (head, body) = received.split_once("\r\n\r\n").unwrap();
     assert!(
         head.starts_with("POST /push/message HTTP/1.1\r\n") && head.to_lowercase().contains("\r\nx-gotify-key: akey")
     );
     let body: serde_json::Value = serde_json::from_str(body).unwrap();
-    assert_eq!((&body["priority"], &body["title"]), (&10.into(), &message("").subject.into()));
+    assert_eq!((&body["priority"], &body["title"]), (&10.into(), &text().subject().into()));
 }
 
 #[test]
@@ -89,7 +94,7 @@ fn a_webhook_has_an_object_whose_signature_holds() {
     let url = format!("http://127.0.0.1:{}/hook?a=b", server.port);
     let channels = channels(&format!("[webhook]\nurl = \"{url}\"\nsecret-file = {secret:?}"));
     let row = MessageRow { reason: MessageReason::Reminder(3), ..message("webhook") };
-    assert_eq!(channels.deliver(&row, &sender()).unwrap().reply, "HTTP 204");
+    assert_eq!(channels.deliver(&row, &text(), &sender()).unwrap().reply, "HTTP 204");
     let received = server.received();
     let (head, body) = received.split_once("\r\n\r\n").unwrap();
     assert!(head.starts_with("POST /hook?a=b HTTP/1.1\r\n"), "{head}");
@@ -107,7 +112,7 @@ fn a_webhook_has_an_object_whose_signature_holds() {
     let object: serde_json::Value = serde_json::from_str(body).unwrap();
     let expected = serde_json::json!({
         "schema": 1, "host": "nas1", "number": 7, "id": "<scrubjay-7.webhook@nas1>", "reply_to": null,
-        "reason": "reminder", "reminder": 3, "urgency": "replace", "subject": row.subject, "body": row.body,
+        "reason": "reminder", "reminder": 3, "urgency": "replace", "subject": text().subject(), "body": text().body(),
         "written": "2026-03-12T03:41:00Z", "opened": "2026-03-12T03:36:00Z", "may_be_repeated": false,
         "about": [{"subject": "disk", "name": "ZL2ABCDE", "kind": "health"}],
         "disk": {"key": "ZL2ABCDE", "name": "sdc", "model": "ST16000NM001G", "bay": "3", "controller": null,
@@ -181,7 +186,7 @@ fn delivery_to_a_silent_server_or_one_that_sends_byte_by_byte_fails_in_time() {
     });
     let mut waiting = channels(&format!("[ntfy]\nurl = \"http://127.0.0.1:{}/topic\"", silent.port));
     waiting.bound = Duration::from_millis(300);
-    let error = waiting.deliver(&message("ntfy"), &sender()).unwrap_err();
+    let error = waiting.deliver(&message("ntfy"), &text(), &sender()).unwrap_err();
     assert!(matches!(error, DeliveryError::TimedOut { .. }), "{error}");
     drop(hold);
     silent.received();
@@ -195,7 +200,7 @@ fn delivery_to_a_silent_server_or_one_that_sends_byte_by_byte_fails_in_time() {
     });
     let mut waiting = channels(&format!("[ntfy]\nurl = \"http://127.0.0.1:{}/topic\"", dripping.port));
     waiting.bound = Duration::from_millis(300);
-    waiting.deliver(&message("ntfy"), &sender()).unwrap_err();
+    waiting.deliver(&message("ntfy"), &text(), &sender()).unwrap_err();
     dripping.received();
 }
 
@@ -203,7 +208,7 @@ fn delivery_to_a_silent_server_or_one_that_sends_byte_by_byte_fails_in_time() {
 fn a_closed_port_gives_the_error_connection_refused() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let channels = channels(&format!("[ntfy]\nurl = \"http://127.0.0.1:{port}/topic\""));
-    let error = channels.deliver(&message("ntfy"), &sender()).unwrap_err().to_string();
+    let error = channels.deliver(&message("ntfy"), &text(), &sender()).unwrap_err().to_string();
     let expected = format!(
         "http://127.0.0.1:{port}: cannot be reached: connection refused: look at its name, its port and the network"
     );
@@ -217,7 +222,7 @@ fn a_secret_that_the_server_repeats_is_masked_in_the_error() {
     let server = ScriptedServer::http("HTTP/1.1 401 No\r\nContent-Length: 19\r\n\r\nno token: tk_secret");
     let url = format!("http://127.0.0.1:{}/topic", server.port);
     let channels = channels(&format!("[ntfy]\nurl = \"{url}\"\ntoken-file = {token:?}"));
-    let error = channels.deliver(&message("ntfy"), &sender()).unwrap_err();
+    let error = channels.deliver(&message("ntfy"), &text(), &sender()).unwrap_err();
     assert!(
         error.to_string().contains("HTTP 401 no token: ***") && !format!("{error:?}{channels:?}").contains("tk_secret")
     );
@@ -240,6 +245,6 @@ fn a_port_without_tls_gives_the_error_does_not_speak_tls() {
         String::new()
     });
     let channels = channels(&format!("[ntfy]\nurl = \"https://localhost:{}/topic\"", plain.port));
-    let error = channels.deliver(&message("ntfy"), &sender()).unwrap_err().to_string();
+    let error = channels.deliver(&message("ntfy"), &text(), &sender()).unwrap_err().to_string();
     assert!(error.contains(": does not speak TLS: write http:// if that is meant"), "{error}");
 }

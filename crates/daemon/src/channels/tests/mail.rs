@@ -22,16 +22,19 @@ fn plain(port: u16, more: &str) -> AlertChannels {
 }
 
 fn error_of(server: ScriptedServer, more: &str) -> String {
-    let error = plain(server.port, more).deliver(&message("email"), &sender()).expect_err("it is an error").to_string();
+    let error = plain(server.port, more)
+        .deliver(&message("email"), &text(), &sender())
+        .expect_err("it is an error")
+        .to_string();
     let rest = error.strip_prefix(&format!("127.0.0.1:{}: ", server.port)).expect("it names the server").to_owned();
     server.received();
     rest
 }
 
-fn written(message: MessageRow, host: &str) -> String {
+fn written(message: MessageRow, text: &MessageText, host: &str) -> String {
     let to = vec!["me@example.org".parse().unwrap(), "you@example.org".parse().unwrap()];
     let sender = SenderFacts { host: host.to_owned(), ..SenderFacts::default() };
-    let written = mail::write(&MailAddresses { to, from: None }, &OutgoingMessage::new(message, sender)).unwrap();
+    let written = mail::write(&MailAddresses { to, from: None }, &OutgoingMessage::new(message, text, sender)).unwrap();
     String::from_utf8(written.bytes).unwrap()
 }
 
@@ -49,7 +52,7 @@ fn a_mail_is_delivered_and_the_servers_reply_is_the_receipt() {
     let server = ScriptedServer::smtp(&SCRIPT);
     let row = MessageRow { reply_to: Some("<scrubjay-3.email@nas1>".to_owned()), ..message("email") };
     let channels = plain(server.port, "");
-    let receipt = channels.deliver(&row, &sender()).unwrap();
+    let receipt = channels.deliver(&row, &text(), &sender()).unwrap();
     assert_eq!(receipt.reply, "250 2.0.0 Ok: queued as 4B1D");
     let received = server.received();
     for line in [
@@ -83,7 +86,7 @@ fn one_refused_recipient_does_not_keep_the_mail_from_the_others() {
     let port = server.port;
     let to = "to = [\"gone@example.org\", \"me@example.org\"]";
     let channels = channels(&format!("[email]\n{to}\nserver = \"127.0.0.1:{port}\"\ntls = \"none\""));
-    let receipt = channels.deliver(&message("email"), &sender()).unwrap();
+    let receipt = channels.deliver(&message("email"), &text(), &sender()).unwrap();
     assert_eq!(receipt.reply, "250 queued; not for gone@example.org: 550 5.1.1 no such user");
     assert!(server.received().contains("RCPT TO:<me@example.org>"));
 }
@@ -104,7 +107,7 @@ fn answered(you: &'static str) -> [(&'static str, &'static str); 8] {
 fn who_is_put_off_gets_it_later_and_those_who_have_it_get_it_once() {
     let server = ScriptedServer::smtp(&answered("451 4.7.1 greylisted"));
     let (port, channels) = (server.port, to_two(server.port));
-    let error = channels.deliver(&message("email"), &sender()).unwrap_err().to_string();
+    let error = channels.deliver(&message("email"), &text(), &sender()).unwrap_err().to_string();
     let expected = "not yet for you@example.org: 451 4.7.1 greylisted: sent to them again";
     assert_eq!(error, format!("127.0.0.1:{port}: {expected}"));
     server.received();
@@ -113,7 +116,7 @@ fn who_is_put_off_gets_it_later_and_those_who_have_it_get_it_once() {
     let you = ("RCPT TO:<you@example.org>", "250 ok");
     let script = [TO_DATA[0], TO_DATA[1], TO_DATA[2], you, TO_DATA[4], (".", "250 queued"), ("QUIT", "221 bye")];
     let server = ScriptedServer::smtp_at(port, &script);
-    assert_eq!(channels.deliver(&message("email"), &sender()).unwrap().reply, "250 queued");
+    assert_eq!(channels.deliver(&message("email"), &text(), &sender()).unwrap().reply, "250 queued");
     assert!(!server.received().contains("RCPT TO:<me@example.org>"), "who has it is not asked again");
 }
 
@@ -122,13 +125,13 @@ fn who_is_refused_for_good_is_named_until_a_mail_reaches_all() {
     let server = ScriptedServer::smtp(&answered("550 5.1.1 no such user"));
     let (port, channels) = (server.port, to_two(server.port));
     assert_eq!(channels.refused("email"), None, "nothing was delivered yet");
-    let receipt = channels.deliver(&message("email"), &sender()).unwrap();
+    let receipt = channels.deliver(&message("email"), &text(), &sender()).unwrap();
     assert_eq!(receipt.reply, "250 queued; not for you@example.org: 550 5.1.1 no such user");
     server.received();
     let refused = vec![("you@example.org".to_owned(), "550 5.1.1 no such user".to_owned())];
     assert_eq!(channels.refused("email"), Some(refused));
     let server = ScriptedServer::smtp_at(port, &answered("250 ok"));
-    channels.deliver(&message("email"), &sender()).unwrap();
+    channels.deliver(&message("email"), &text(), &sender()).unwrap();
     server.received();
     assert_eq!(channels.refused("email"), Some(vec![]));
 }
@@ -137,11 +140,14 @@ fn who_is_refused_for_good_is_named_until_a_mail_reaches_all() {
 fn who_was_put_off_and_is_then_refused_for_good_does_not_keep_the_message() {
     let server = ScriptedServer::smtp(&answered("451 later"));
     let (port, channels) = (server.port, to_two(server.port));
-    assert!(channels.deliver(&message("email"), &sender()).is_err());
+    assert!(channels.deliver(&message("email"), &text(), &sender()).is_err());
     server.received();
     let you = ("RCPT TO:<you@example.org>", "550 never");
     let server = ScriptedServer::smtp_at(port, &[TO_DATA[0], TO_DATA[1], TO_DATA[2], you, ("QUIT", "221 bye")]);
-    assert_eq!(channels.deliver(&message("email"), &sender()).unwrap().reply, "not for you@example.org: 550 never");
+    assert_eq!(
+        channels.deliver(&message("email"), &text(), &sender()).unwrap().reply,
+        "not for you@example.org: 550 never"
+    );
     server.received();
     assert_eq!(channels.refused("email").unwrap().len(), 1);
 }
@@ -190,7 +196,7 @@ fn a_server_that_does_not_speak_smtp_gives_a_clear_error() {
 fn nothing_is_sent_where_starttls_is_not_offered() {
     let server = ScriptedServer::smtp(&[TO_DATA[0], TO_DATA[1]]);
     let channels = channels(&format!("[email]\nto = [\"me@example.org\"]\nserver = \"127.0.0.1:{}\"", server.port));
-    let error = channels.deliver(&message("email"), &sender()).unwrap_err().to_string();
+    let error = channels.deliver(&message("email"), &text(), &sender()).unwrap_err().to_string();
     assert!(error.contains(": offers no encryption (STARTTLS): take its port for TLS"), "{error}");
     assert_eq!(server.received(), "EHLO [127.0.0.1]\r\n");
 }
@@ -203,7 +209,7 @@ fn data_injected_before_encryption_is_an_error() {
         ("STARTTLS", "220 go on\r\n250-stranger\r\n250 AUTH PLAIN"),
     ]);
     let channels = channels(&format!("[email]\nto = [\"me@example.org\"]\nserver = \"127.0.0.1:{}\"", server.port));
-    let error = channels.deliver(&message("email"), &sender()).unwrap_err().to_string();
+    let error = channels.deliver(&message("email"), &text(), &sender()).unwrap_err().to_string();
     assert!(error.contains("(something was slipped in before encryption began)"), "{error}");
     assert!(server.received().ends_with("STARTTLS\r\n"));
 }
@@ -218,7 +224,7 @@ fn delivery_to_a_server_that_sends_byte_by_byte_fails_in_time_and_hangs_up() {
     });
     let mut channels = plain(server.port, "");
     channels.bound = Duration::from_millis(300);
-    channels.deliver(&message("email"), &sender()).unwrap_err();
+    channels.deliver(&message("email"), &text(), &sender()).unwrap_err();
     assert_eq!(server.received(), "hung up");
 }
 
@@ -242,7 +248,7 @@ fn delivery_to_a_server_that_falls_silent_times_out() {
     let server = ScriptedServer::smtp(&[TO_DATA[0]]);
     let mut channels = plain(server.port, "");
     channels.bound = Duration::from_millis(300);
-    let error = channels.deliver(&message("email"), &sender()).unwrap_err();
+    let error = channels.deliver(&message("email"), &text(), &sender()).unwrap_err();
     assert!(matches!(error, DeliveryError::TimedOut { .. }), "{error}");
     server.received();
 }
@@ -250,14 +256,8 @@ fn delivery_to_a_server_that_falls_silent_times_out() {
 #[test]
 fn neither_subject_nor_host_nor_id_can_add_a_header() {
     let evil = "x\r\nBcc: evil@example.org\r\n\r\nbody\n.\n\u{85}\u{2028}\0";
-    let row = MessageRow {
-        subject: evil.to_owned(),
-        id: format!("<{evil}@{evil}>"),
-        reply_to: Some(evil.to_owned()),
-        body: format!("{evil}\r\n.\r\nMAIL FROM:<x@y>"),
-        ..message("email")
-    };
-    let mail = written(row, evil);
+    let row = MessageRow { id: format!("<{evil}@{evil}>"), reply_to: Some(evil.to_owned()), ..message("email") };
+    let mail = written(row, &said(evil, &format!("{evil}\r\n.\r\nMAIL FROM:<x@y>")), evil);
     let (head, body) = mail.split_once("\r\n\r\n").unwrap();
     let names: Vec<&str> =
         head.lines().filter(|line| !line.starts_with(' ')).map(|line| line.split(':').next().unwrap()).collect();
@@ -283,18 +283,13 @@ fn neither_subject_nor_host_nor_id_can_add_a_header() {
 
 #[test]
 fn other_letters_are_encoded_and_a_possible_repetition_is_marked() {
-    let row = MessageRow {
-        subject: "[büro] prüfen …".to_owned(),
-        body: "süß".to_owned(),
-        may_be_repeated: true,
-        ..message("email")
-    };
-    let mail = written(row, "büro");
+    let row = MessageRow { may_be_repeated: true, ..message("email") };
+    let mail = written(row, &said("[büro] prüfen …", "süß"), "büro");
     assert!(mail.is_ascii(), "{mail}");
     assert!(mail.contains("\r\nTo: me@example.org, you@example.org\r\n"), "{mail}");
     assert!(mail.contains("<scrubjay@b-ro>") && mail.contains("Subject: =?utf-8?b?"), "{mail}");
     assert!(mail.contains("\r\nX-Scrubjay-Repeated: maybe\r\n"), "{mail}");
-    let plain = written(MessageRow { may_be_repeated: true, ..message("email") }, "nas1.example.org");
+    let plain = written(MessageRow { may_be_repeated: true, ..message("email") }, &text(), "nas1.example.org");
     assert!(
         plain.trim_end().ends_with("This may reach you twice: the machine was stopped while it was being sent."),
         "{plain}"
@@ -304,7 +299,7 @@ fn other_letters_are_encoded_and_a_possible_repetition_is_marked() {
 #[test]
 fn a_host_without_a_usable_name_still_sends() {
     for host in ["", "-", "...", "a..b", &"long".repeat(100)] {
-        assert!(written(message("email"), host).contains("scrubjay@"), "{host}");
+        assert!(written(message("email"), &text(), host).contains("scrubjay@"), "{host}");
     }
 }
 
@@ -316,7 +311,7 @@ fn sendmail_has_the_mail_on_its_input_and_the_envelope_as_arguments() {
     let program = super::program::script(&folder, &script);
     let addresses =
         MailAddresses { to: vec!["me@example.org".parse().unwrap()], from: Some("nas@example.org".parse().unwrap()) };
-    let mail = mail::write(&addresses, &OutgoingMessage::new(message("email"), sender())).unwrap();
+    let mail = mail::write(&addresses, &OutgoingMessage::new(message("email"), &text(), sender())).unwrap();
     let output = SendmailRoute(program).send(&mail, &TimeBound::new(DELIVERY_MAX)).unwrap();
     assert_eq!(output, "sendmail took it: queued");
     assert_eq!(

@@ -59,14 +59,22 @@ fn message(channel: &str) -> MessageRow {
         reason: MessageReason::Opened,
         about: vec![IncidentKey { subject: IncidentSubject::Disk(key), kind: IncidentKind::Health }],
         urgency: Urgency::Replace,
-        subject: "[nas1] REPLACE bay 3 (ZL2ABCDE): 8 unreadable sectors".to_owned(),
-        body: "Found 12 Mar 2026.\nDo        have a backup".to_owned(),
+        letter: None,
         written: UnixSeconds(1_773_286_860),
         attempts: 0,
         next_attempt: UnixSeconds(0),
         is_under_way: true,
         may_be_repeated: false,
     }
+}
+
+/// What the message says.
+fn text() -> MessageText {
+    said("[nas1] REPLACE bay 3 (ZL2ABCDE): 8 unreadable sectors", "Found 12 Mar 2026.\nDo        have a backup")
+}
+
+fn said(subject: &str, body: &str) -> MessageText {
+    MessageText::kept(subject.to_owned(), body.to_owned())
 }
 
 fn sender() -> SenderFacts {

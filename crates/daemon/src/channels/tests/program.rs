@@ -16,8 +16,8 @@ pub(super) fn script(folder: &TempDir, script: &str) -> PathBuf {
     path
 }
 
-fn run(program: &Path, message: &MessageRow) -> Result<DeliveryReceipt, DeliveryError> {
-    channels(&format!("[exec]\nprogram = {program:?}")).deliver(message, &sender())
+fn run(program: &Path, message: &MessageRow, text: &MessageText) -> Result<DeliveryReceipt, DeliveryError> {
+    channels(&format!("[exec]\nprogram = {program:?}")).deliver(message, text, &sender())
 }
 
 #[test]
@@ -25,8 +25,8 @@ fn a_program_gets_smartds_variables_scrubjays_own_and_the_text_as_input() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().display();
     let program = script(&folder, &format!("env >'{place}/env'; cat >'{place}/text'; echo done; exit 0"));
-    let row = MessageRow { reason: MessageReason::Reminder(2), subject: "a\nB=c".to_owned(), ..message("exec") };
-    assert_eq!(run(&program, &row).unwrap().reply, "exit status 0: done");
+    let row = MessageRow { reason: MessageReason::Reminder(2), ..message("exec") };
+    assert_eq!(run(&program, &row, &said("a\nB=c", text().body())).unwrap().reply, "exit status 0: done");
     let variables = fs::read_to_string(folder.path().join("env")).unwrap();
     for line in [
         "SMARTD_DEVICE=/dev/sdc",
@@ -51,8 +51,8 @@ fn a_program_gets_smartds_variables_scrubjays_own_and_the_text_as_input() {
         assert!(variables.lines().any(|found| found == line), "{line} in\n{variables}");
     }
     assert!(variables.lines().any(|line| line.starts_with("SMARTD_TFIRST=Thu Mar 12 ")), "{variables}");
-    assert_eq!(fs::read_to_string(folder.path().join("text")).unwrap(), row.body);
-    run(&program, &MessageRow { reason: MessageReason::Test, about: Vec::new(), ..message("exec") }).unwrap();
+    assert_eq!(fs::read_to_string(folder.path().join("text")).unwrap(), text().body());
+    run(&program, &MessageRow { reason: MessageReason::Test, about: Vec::new(), ..message("exec") }, &text()).unwrap();
     let variables = fs::read_to_string(folder.path().join("env")).unwrap();
     assert!(
         variables.contains("\nSMARTD_FAILTYPE=EmailTest\n") && variables.contains("\nSMARTD_NEXTDAYS=\n"),
@@ -64,10 +64,10 @@ fn a_program_gets_smartds_variables_scrubjays_own_and_the_text_as_input() {
 fn the_error_of_a_failed_program_has_its_exit_status_and_output() {
     let folder = tempfile::tempdir().unwrap();
     let program = script(&folder, "echo no modem >&2; exit 3");
-    let error = run(&program, &message("exec")).unwrap_err().to_string();
+    let error = run(&program, &message("exec"), &text()).unwrap_err().to_string();
     let expected = "exit status 3: no modem: run it by hand; it has a minute, and is to end with 0";
     assert_eq!(error, format!("{}: {expected}", program.display()));
-    let killed = run(&script(&folder, "kill -9 $$"), &message("exec")).unwrap_err().to_string();
+    let killed = run(&script(&folder, "kill -9 $$"), &message("exec"), &text()).unwrap_err().to_string();
     assert!(killed.contains(": ended by signal 9: "), "{killed}");
 }
 
@@ -75,7 +75,7 @@ fn the_error_of_a_failed_program_has_its_exit_status_and_output() {
 fn a_program_may_ignore_its_input_and_write_a_lot() {
     let folder = tempfile::tempdir().unwrap();
     let program = script(&folder, "head -c 1000000 /dev/zero | tr '\\0' a; exit 0");
-    let reply = run(&program, &MessageRow { body: "x".repeat(100_000), ..message("exec") }).unwrap().reply;
+    let reply = run(&program, &message("exec"), &said("x", &"x".repeat(100_000))).unwrap().reply;
     assert!(reply.len() < 300, "{reply}");
 }
 
@@ -89,7 +89,7 @@ fn a_program_that_hangs_is_killed_with_its_children() {
     channels.bound = Duration::from_millis(100);
     // On a slow machine the time is doubled until the child was seen.
     let child = loop {
-        let error = channels.deliver(&message("exec"), &sender()).unwrap_err();
+        let error = channels.deliver(&message("exec"), &text(), &sender()).unwrap_err();
         if let Ok(child) = fs::read_to_string(&place) {
             assert!(error.to_string().contains(": did not end in time, and was killed with all"), "{error}");
             break child;
@@ -122,6 +122,6 @@ fn a_program_that_cannot_be_run_is_refused_in_the_settings() {
     let program = script(&folder, "exit 0");
     let channels = channels(&format!("[exec]\nprogram = {program:?}"));
     fs::set_permissions(&program, fs::Permissions::from_mode(0o600)).unwrap();
-    let error = channels.deliver(&message("exec"), &sender()).unwrap_err().to_string();
+    let error = channels.deliver(&message("exec"), &text(), &sender()).unwrap_err().to_string();
     assert!(error.contains(": cannot be run: Permission denied"), "{error}");
 }

@@ -75,7 +75,7 @@ fn a_fingerprint_changes_with_all_that_matters_and_with_nothing_else() {
 #[test]
 fn a_message_for_a_channel_that_is_not_set_is_an_error() {
     let none = AlertChannels::from_settings(&ChannelSettings::default()).unwrap();
-    let error = none.deliver(&message("email"), &sender()).unwrap_err().to_string();
+    let error = none.deliver(&message("email"), &text(), &sender()).unwrap_err().to_string();
     assert_eq!(error, "email: no such channel is set: look at [alert.email] in the settings");
     assert_eq!(none.fingerprint("email"), None);
 }

@@ -1,7 +1,7 @@
 //! Files that are deleted, damaged, exchanged and rolled back, while the history is open and while it is not.
 
 use super::*;
-use crate::history::tests::samples::{array_row, disk_row};
+use crate::history::tests::samples::{WORDING, array_row, disk_row};
 use tempfile::TempDir;
 
 const NOW: UnixSeconds = UnixSeconds(1_800_000_000);
@@ -30,7 +30,7 @@ impl Place {
     /// Opens it, writes some rows, and marks how far it came.
     fn used(&self) -> HistoryDatabase {
         let mut history = self.open().history;
-        history.keep(NOW, &rows(), &[]).unwrap();
+        history.keep(NOW, &rows(), &[], &WORDING).unwrap();
         self.marks().write(history.mark().unwrap());
         history
     }
@@ -131,10 +131,10 @@ fn a_file_that_is_lost_while_it_is_open_is_written_anew_from_memory() {
         assert_eq!(check(&history), None, "{name}");
         harm(&place);
         assert_eq!(check(&history), Some(kind), "{name}");
-        let loss = rebuild(&mut history, NOW, kind, &rows()).unwrap();
+        let loss = rebuild(&mut history, NOW, kind, &rows(), &WORDING).unwrap();
         assert!(loss.is_rebuilt, "{name}");
         assert_eq!(check(&history), None, "{name}");
-        history.keep(NOW, &[disk_row("ZL2", "sdb")], &[]).unwrap();
+        history.keep(NOW, &[disk_row("ZL2", "sdb")], &[], &WORDING).unwrap();
         place.marks().write(history.mark().unwrap());
         drop(history);
         let opened = place.open();
@@ -177,17 +177,17 @@ fn where_it_cannot_be_written_anew_nothing_is_kept_until_it_can() {
     let mut permissions = fs::metadata(place.folder.path()).unwrap().permissions();
     std::os::unix::fs::PermissionsExt::set_mode(&mut permissions, 0o500);
     fs::set_permissions(place.folder.path(), permissions).unwrap();
-    let rebuilt = rebuild(&mut history, NOW, LossKind::Deleted, &rows());
+    let rebuilt = rebuild(&mut history, NOW, LossKind::Deleted, &rows(), &WORDING);
     let is_root = rebuilt.is_ok();
     if !is_root {
-        assert!(history.keep(NOW, &rows(), &[]).is_err(), "what is not durable is not called so");
+        assert!(history.keep(NOW, &rows(), &[], &WORDING).is_err(), "what is not durable is not called so");
         assert!(check(&history).is_some(), "and it is tried again");
     }
     let mut permissions = fs::metadata(place.folder.path()).unwrap().permissions();
     std::os::unix::fs::PermissionsExt::set_mode(&mut permissions, 0o700);
     fs::set_permissions(place.folder.path(), permissions).unwrap();
-    assert!(is_root || rebuild(&mut history, NOW, LossKind::Deleted, &rows()).is_ok());
-    history.keep(NOW, &rows(), &[]).unwrap();
+    assert!(is_root || rebuild(&mut history, NOW, LossKind::Deleted, &rows(), &WORDING).is_ok());
+    history.keep(NOW, &rows(), &[], &WORDING).unwrap();
     assert_eq!(check(&history), None);
 }
 
@@ -195,6 +195,6 @@ fn where_it_cannot_be_written_anew_nothing_is_kept_until_it_can() {
 fn a_closed_history_takes_nothing() {
     let place = Place::new();
     let mut closed = HistoryDatabase::closed(&place.path()).unwrap();
-    assert!(closed.keep(NOW, &rows(), &[]).is_err());
+    assert!(closed.keep(NOW, &rows(), &[], &WORDING).is_err());
     assert_eq!(check(&closed), Some(LossKind::Deleted));
 }

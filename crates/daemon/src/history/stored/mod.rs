@@ -1,82 +1,55 @@
-//! The watch's rows in their tables: each kind has a file that keeps, removes and loads it.
-//!
-//! Every row is destructured field by field, without `..`: a new field of the watch without a column does not compile.
+//! The watch's rows in their tables: `state` has those that are only read whole, the others have tables of their own.
 
-mod array;
-mod disk;
-mod host;
-mod incident;
-mod message;
-mod pool;
-mod reading;
+mod idle;
+mod state;
 
-use rusqlite::{Connection, Result, params};
+use super::values::{all, unsigned};
+use rusqlite::{Connection, Result};
 use scrubjay_watch::rows::{RowKey, WatchRow};
+use scrubjay_words::{MessageText, MessageTexts};
+pub use state::{arrays, find};
 
 /// Stores a row in place of the one with its key.
 pub fn keep(database: &Connection, row: &WatchRow) -> Result<()> {
+    let key = row.key();
     match row {
-        WatchRow::Host(row) => host::keep_host(database, row),
-        WatchRow::Disk(row) => disk::keep_disk(database, row),
-        WatchRow::Reading(key, row) => reading::keep_reading(database, key, row),
-        WatchRow::Idle(key, week) => reading::keep_idle(database, key, week),
-        WatchRow::Array(facts) => array::keep_array(database, facts),
-        WatchRow::Incident(row) => incident::keep_incident(database, row),
-        WatchRow::Past(row) => incident::keep_past(database, row),
-        WatchRow::Message(row) => message::keep_message(database, row),
-        WatchRow::Channel(row) => host::keep_channel(database, row),
+        WatchRow::Host(row) => state::keep(database, &key, row),
+        WatchRow::Disk(row) => state::keep(database, &key, row),
+        WatchRow::Reading(_, row) => state::keep(database, &key, row),
+        WatchRow::Idle(key, week) => idle::keep_idle(database, key, week),
+        WatchRow::Array(facts) => state::keep(database, &key, facts),
+        WatchRow::Incident(row) => state::keep(database, &key, row),
+        WatchRow::Past(row) => state::keep(database, &key, row),
+        WatchRow::Message(row) => state::keep(database, &key, row),
+        WatchRow::Channel(row) => state::keep(database, &key, row),
     }
 }
 
 /// Removes a row, if it exists.
 pub fn remove(database: &Connection, key: &RowKey) -> Result<()> {
     let removed = match key {
-        RowKey::Host => database.execute("DELETE FROM host", []),
-        RowKey::Disk(key) => database.execute("DELETE FROM disk WHERE disk = ?1", [&key.0]),
-        RowKey::Reading(key) => {
-            let (sort, subject) = super::nested::subject_key(key);
-            database.execute("DELETE FROM reading WHERE sort = ?1 AND subject = ?2", [sort, subject])
-        }
         RowKey::Idle(key) => {
-            let (sort, subject) = super::nested::subject_key(key);
-            database.execute("DELETE FROM idle_week WHERE sort = ?1 AND subject = ?2", [sort, subject])
+            let sql = "DELETE FROM idle_week WHERE sort = ?1 AND subject = ?2";
+            database.execute(sql, super::nested::subject_key(key))
         }
-        RowKey::Array(key) => database.execute("DELETE FROM array WHERE array = ?1", [key]),
-        RowKey::Incident(key) => {
-            let (sort, subject) = super::nested::subject(&key.subject);
-            let kind = key.kind.word();
-            let sql = "DELETE FROM incident WHERE sort = ?1 AND subject = ?2 AND kind = ?3";
-            database.execute(sql, params![sort, subject, kind])
-        }
-        RowKey::Past(key) => {
-            let (sort, subject) = super::nested::subject(&key.subject);
-            let kind = key.kind.word();
-            let sql = "DELETE FROM incident_past WHERE sort = ?1 AND subject = ?2 AND kind = ?3";
-            database.execute(sql, params![sort, subject, kind])
-        }
-        RowKey::Message(number) => {
-            database.execute("DELETE FROM message WHERE number = ?1", [super::values::signed(*number)])
-        }
-        RowKey::Channel(name) => database.execute("DELETE FROM channel WHERE channel = ?1", [name]),
+        _ => state::remove(database, key),
     };
     removed.map(drop)
 }
 
-/// Loads all rows.
+/// Loads all rows, in the order of their keys.
 pub fn load(database: &Connection) -> Result<Vec<WatchRow>> {
-    let mut rows = host::load_host(database)?;
-    rows.extend(disk::load_disks(database)?);
-    rows.extend(reading::load_readings(database)?);
-    rows.extend(reading::load_idle(database)?);
-    rows.extend(array::load_arrays(database)?);
-    rows.extend(incident::load_incidents(database)?);
-    rows.extend(incident::load_past(database)?);
-    rows.extend(message::load_messages(database)?);
-    rows.extend(host::load_channels(database)?);
+    let mut rows = state::load(database)?;
+    rows.extend(idle::load_idle(database)?);
+    rows.sort_by_cached_key(WatchRow::key);
     Ok(rows)
 }
 
 /// What the messages say that wait.
-pub fn load_texts(_database: &Connection) -> Result<scrubjay_words::MessageTexts> {
-    todo!()
+pub fn load_texts(database: &Connection) -> Result<MessageTexts> {
+    let sql = "SELECT number, subject, body FROM message_history WHERE ended IS NULL";
+    let texts = all(database, sql, &[], |row| {
+        Ok((unsigned(row, "number")?, MessageText::kept(row.get("subject")?, row.get("body")?)))
+    });
+    texts.map(MessageTexts::kept)
 }

@@ -1,6 +1,6 @@
 //! Acknowledged data survive a kill, and a full disk is reported as such and does no harm.
 
-use super::samples::{database, disk, later, message, reading_row};
+use super::samples::{WORDING, database, disk, later, long_message, reading_row};
 use crate::history::{HistoryDatabase, HistoryError};
 use scrubjay_core::rng::Rng;
 use scrubjay_watch::rows::{HostRow, RowKey, WatchRow};
@@ -18,9 +18,9 @@ fn step(history: &mut HistoryDatabase, number: u64) -> Result<(), HistoryError> 
         WatchRow::Host(HostRow { next_message: number, ..HostRow::default() }),
         WatchRow::Disk(Box::new(disk)),
         reading_row("ZL2", number),
-        WatchRow::Message(Box::new(message(number, &"body ".repeat(200)))),
+        WatchRow::Message(Box::new(long_message(number))),
     ];
-    history.keep(later(number), &rows, &[RowKey::Message(number - 1)])
+    history.keep(later(number), &rows, &[RowKey::Message(number - 1)], &WORDING)
 }
 
 /// How far the child came, by its rows; they agree with each other.
@@ -114,7 +114,7 @@ fn a_full_disk_is_reported_as_full_and_nothing_is_lost() {
     assert!(error.to_string().contains("history.db: make some"), "{error}");
     assert_eq!((reached(&history), integrity(&history)), (number, "ok".to_owned()));
     assert!(step(&mut history, number + 1).is_err(), "still");
-    history.keep(later(1), &[], &[]).unwrap();
+    history.keep(later(1), &[], &[], &WORDING).unwrap();
     limit(&history, u32::MAX);
     step(&mut history, number + 1).unwrap();
     drop(history);

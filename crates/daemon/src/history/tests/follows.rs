@@ -1,6 +1,6 @@
 //! Events follow from the rows and from the pump's further reports.
 
-use super::samples::{NOW, array_row, database, disk_row, incident, key, later, message};
+use super::samples::{NOW, WORDING, array_row, database, disk_row, incident, key, later, message};
 use crate::history::{HistoryDatabase, HistoryEventKind};
 use scrubjay_core::units::{SectorRange, UnixSeconds};
 use scrubjay_watch::channel::ChannelRow;
@@ -22,17 +22,19 @@ fn line(kind: HistoryEventKind, subject: &str, words: &str) -> (HistoryEventKind
 #[test]
 fn a_disk_keeps_its_identity_when_the_kernel_renames_it() {
     let (_folder, mut history) = database();
-    history.keep(NOW, &[disk_row("ZL2", "sda"), disk_row("ZL3", "sdb")], &[]).unwrap();
+    history.keep(NOW, &[disk_row("ZL2", "sda"), disk_row("ZL3", "sdb")], &[], &WORDING).unwrap();
     history.note_presence(later(10), &key("ZL2"), true).unwrap();
     // After a boot the disks have other names.
-    history.keep(later(60), &[disk_row("ZL2", "sdb"), disk_row("ZL3", "sda")], &[]).unwrap();
-    history.keep(later(70), &[disk_row("ZL2", "sdb")], &[]).unwrap();
+    history.keep(later(60), &[disk_row("ZL2", "sdb"), disk_row("ZL3", "sda")], &[], &WORDING).unwrap();
+    history.keep(later(70), &[disk_row("ZL2", "sdb")], &[], &WORDING).unwrap();
     history.note_presence(later(80), &key("ZL2"), false).unwrap();
     history.note_presence(later(90), &key("ZL2"), false).unwrap();
     history.note_presence(later(100), &key("ZL2"), true).unwrap();
     history.note_presence(later(110), &key("ZL2"), false).unwrap();
-    history.keep(later(120), &[], &[RowKey::Disk(key("ZL2")), RowKey::Idle(SubjectKey::Disk(key("ZL2")))]).unwrap();
-    history.keep(later(130), &[disk_row("ZL2", "sdc")], &[]).unwrap();
+    history
+        .keep(later(120), &[], &[RowKey::Disk(key("ZL2")), RowKey::Idle(SubjectKey::Disk(key("ZL2")))], &WORDING)
+        .unwrap();
+    history.keep(later(130), &[disk_row("ZL2", "sdc")], &[], &WORDING).unwrap();
     let of_disk: Vec<_> = history.events(100, Some(&key("ZL2"))).unwrap().into_iter().rev().collect();
     let short: Vec<(&str, HistoryEventKind)> =
         of_disk.iter().map(|event| (event.subject.as_str(), event.kind)).collect();
@@ -54,12 +56,12 @@ fn a_disk_keeps_its_identity_when_the_kernel_renames_it() {
 fn a_new_disk_in_the_place_of_one_that_left_replaces_it_and_disks_that_change_places_do_not() {
     let (_folder, mut history) = database();
     let disks = [disk_row("A", "sda"), disk_row("B", "sdb"), disk_row("C", "sdc")];
-    history.keep(NOW, &[&[array_row(&["sda", "sdb", "sdc"])], &disks[..]].concat(), &[]).unwrap();
+    history.keep(NOW, &[&[array_row(&["sda", "sdb", "sdc"])], &disks[..]].concat(), &[], &WORDING).unwrap();
     // Names and places change, but not the members.
     history
-        .keep(later(1), &[disk_row("A", "sdb"), disk_row("B", "sda"), array_row(&["sdb", "sda", "sdc"])], &[])
+        .keep(later(1), &[disk_row("A", "sdb"), disk_row("B", "sda"), array_row(&["sdb", "sda", "sdc"])], &[], &WORDING)
         .unwrap();
-    history.keep(later(2), &[array_row(&["sda", "sdb", "sdc"])], &[]).unwrap();
+    history.keep(later(2), &[array_row(&["sda", "sdb", "sdc"])], &[], &WORDING).unwrap();
     let replaced = |history: &HistoryDatabase| {
         newest_events(history, 1000)
             .into_iter()
@@ -69,26 +71,26 @@ fn a_new_disk_in_the_place_of_one_that_left_replaces_it_and_disks_that_change_pl
     assert_eq!(replaced(&history), []);
     // C is pulled out; the new disk gets its name, and appears before the array has it.
     history.note_presence(later(3), &key("C"), false).unwrap();
-    history.keep(later(4), &[disk_row("D", "sdc")], &[]).unwrap();
-    history.keep(later(5), &[array_row(&["sda", "sdb", "sdc"])], &[]).unwrap();
-    history.keep(later(6), &[disk_row("D", "sdc")], &[]).unwrap();
+    history.keep(later(4), &[disk_row("D", "sdc")], &[], &WORDING).unwrap();
+    history.keep(later(5), &[array_row(&["sda", "sdb", "sdc"])], &[], &WORDING).unwrap();
+    history.keep(later(6), &[disk_row("D", "sdc")], &[], &WORDING).unwrap();
     let expected = line(HistoryEventKind::DiskReplaced, "sdc", "D takes the place of C in tank");
     assert_eq!(replaced(&history), std::slice::from_ref(&expected));
     // The array shrinks: D moves to B's place, and B leaves; then it grows, by E.
-    history.keep(later(7), &[array_row(&["sda", "sdc"])], &[]).unwrap();
-    history.keep(later(8), &[disk_row("E", "sde"), array_row(&["sda", "sdc", "sde"])], &[]).unwrap();
+    history.keep(later(7), &[array_row(&["sda", "sdc"])], &[], &WORDING).unwrap();
+    history.keep(later(8), &[disk_row("E", "sde"), array_row(&["sda", "sdc", "sde"])], &[], &WORDING).unwrap();
     assert_eq!(replaced(&history), [expected], "nobody took a place that another left");
 }
 
 #[test]
 fn an_incident_opens_grows_is_accepted_and_ends() {
     let (_folder, mut history) = database();
-    history.keep(NOW, &[disk_row("ZL2", "sda")], &[]).unwrap();
+    history.keep(NOW, &[disk_row("ZL2", "sda")], &[], &WORDING).unwrap();
     let mut row = incident("ZL2", 3, Urgency::Notice);
     let mut at = 0;
     let mut keep = |history: &mut HistoryDatabase, row: &IncidentRow| {
         at += 60;
-        history.keep(later(at), &[WatchRow::Incident(Box::new(row.clone()))], &[]).unwrap();
+        history.keep(later(at), &[WatchRow::Incident(Box::new(row.clone()))], &[], &WORDING).unwrap();
     };
     keep(&mut history, &row);
     row.last_message = Some(later(300));
@@ -104,8 +106,8 @@ fn an_incident_opens_grows_is_accepted_and_ends() {
     row.condition = incident("ZL2", 8, Urgency::Loss).condition;
     row.is_accepted = false;
     keep(&mut history, &row);
-    history.keep(later(900), &[], &[RowKey::Incident(row.key.clone())]).unwrap();
-    history.keep(later(901), &[], &[RowKey::Incident(row.key.clone())]).unwrap();
+    history.keep(later(900), &[], &[RowKey::Incident(row.key.clone())], &WORDING).unwrap();
+    history.keep(later(901), &[], &[RowKey::Incident(row.key.clone())], &WORDING).unwrap();
     keep(&mut history, &row);
     let expected = [
         line(HistoryEventKind::IncidentOpened, "sda", "3 pending sectors"),
@@ -122,18 +124,18 @@ fn an_incident_opens_grows_is_accepted_and_ends() {
 #[test]
 fn a_message_is_recorded_as_delivered_or_dropped() {
     let (_folder, mut history) = database();
-    let mut first = message(7, "");
-    history.keep(NOW, &[WatchRow::Message(Box::new(first.clone()))], &[]).unwrap();
+    let mut first = message(7);
+    history.keep(NOW, &[WatchRow::Message(Box::new(first.clone()))], &[], &WORDING).unwrap();
     first.failed(later(1));
-    let rows = [first, message(8, "")].map(|row| WatchRow::Message(Box::new(row)));
-    history.keep(later(2), &rows, &[]).unwrap();
+    let rows = [first, message(8)].map(|row| WatchRow::Message(Box::new(row)));
+    history.keep(later(2), &rows, &[], &WORDING).unwrap();
     history.note_delivered(later(3), 7).unwrap();
-    history.keep(later(4), &[], &[RowKey::Message(7), RowKey::Message(8), RowKey::Message(9)]).unwrap();
+    history.keep(later(4), &[], &[RowKey::Message(7), RowKey::Message(8), RowKey::Message(9)], &WORDING).unwrap();
     let expected = [
-        line(HistoryEventKind::MessageWritten, "email", "test 7"),
-        line(HistoryEventKind::MessageWritten, "email", "test 8"),
-        line(HistoryEventKind::MessageDelivered, "email", "test 7"),
-        line(HistoryEventKind::MessageDropped, "email", "test 8"),
+        line(HistoryEventKind::MessageWritten, "email", "[host] [TEST] code 7"),
+        line(HistoryEventKind::MessageWritten, "email", "[host] [TEST] code 8"),
+        line(HistoryEventKind::MessageDelivered, "email", "[host] [TEST] code 7"),
+        line(HistoryEventKind::MessageDropped, "email", "[host] [TEST] code 8"),
     ];
     assert_eq!(newest_events(&history, 10), expected);
     let attempts = "SELECT attempts FROM message_history WHERE number = 7";
@@ -144,14 +146,14 @@ fn a_message_is_recorded_as_delivered_or_dropped() {
 fn a_channel_comes_is_proven_and_goes() {
     let (_folder, mut history) = database();
     let mut row = ChannelRow::new("email".into(), u64::MAX, NOW);
-    history.keep(NOW, &[WatchRow::Channel(row.clone())], &[]).unwrap();
+    history.keep(NOW, &[WatchRow::Channel(row.clone())], &[], &WORDING).unwrap();
     row.proven = Some(later(5));
-    history.keep(later(5), &[WatchRow::Channel(row.clone())], &[]).unwrap();
+    history.keep(later(5), &[WatchRow::Channel(row.clone())], &[], &WORDING).unwrap();
     row.delivered = Some(later(6));
-    history.keep(later(6), &[WatchRow::Channel(row.clone())], &[]).unwrap();
+    history.keep(later(6), &[WatchRow::Channel(row.clone())], &[], &WORDING).unwrap();
     let renewed = ChannelRow::new("email".into(), 2, later(7));
-    history.keep(later(7), &[WatchRow::Channel(renewed)], &[]).unwrap();
-    history.keep(later(8), &[], &[RowKey::Channel("email".into()), RowKey::Channel("none".into())]).unwrap();
+    history.keep(later(7), &[WatchRow::Channel(renewed)], &[], &WORDING).unwrap();
+    history.keep(later(8), &[], &[RowKey::Channel("email".into()), RowKey::Channel("none".into())], &WORDING).unwrap();
     let kinds: Vec<HistoryEventKind> = newest_events(&history, 10).into_iter().map(|event| event.0).collect();
     let expected = [
         HistoryEventKind::ChannelAdded,
@@ -165,7 +167,7 @@ fn a_channel_comes_is_proven_and_goes() {
 #[test]
 fn a_pass_is_entered_once_and_unreadable_sectors_come_and_go() {
     let (_folder, mut history) = database();
-    history.keep(NOW, &[disk_row("ZL2", "sda")], &[]).unwrap();
+    history.keep(NOW, &[disk_row("ZL2", "sda")], &[], &WORDING).unwrap();
     let disk = key("ZL2");
     let runs = [SectorRange::at(1000, 8), SectorRange::at(9000, 1)];
     history.note_findings(later(10), &disk, &runs).unwrap();

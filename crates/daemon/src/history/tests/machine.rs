@@ -1,13 +1,13 @@
 //! A watch that is restored from the file continues like the one that wrote it.
 
-use super::samples::{NOW, database, disk, later};
+use super::samples::{NOW, WORDING, database, disk, later};
 use crate::history::{HistoryDatabase, HistoryEventKind};
 use scrubjay_core::units::UnixSeconds;
 use scrubjay_watch::Watch;
 use scrubjay_watch::calendar::{HOUR, UtcCalendar};
 use scrubjay_watch::events::{WatchEvent, WatchOp};
 use scrubjay_watch::facts::{AtaAttribute, SmartFacts, SmartReading};
-use scrubjay_watch::rows::{RowKey, WatchRow};
+use scrubjay_watch::rows::{MessageRow, RowKey, WatchRow};
 use scrubjay_watch::settings::{AlertChannel, WatchSettings};
 use std::collections::BTreeMap;
 
@@ -22,9 +22,14 @@ fn pump(watch: &mut Watch, now: UnixSeconds, history: &mut HistoryDatabase, memo
     while let Some(op) = watch.poll_op() {
         match op {
             WatchOp::Keep(rows, dropped) => {
-                history.keep(now, &rows, &dropped).unwrap();
+                history.keep(now, &rows, &dropped, &WORDING).unwrap();
                 dropped.iter().for_each(|key| drop(memory.remove(key)));
-                memory.extend(rows.into_iter().map(|row| (row.key(), row)));
+                // What a message says is kept in words.
+                let without_letter = |row| match row {
+                    WatchRow::Message(row) => WatchRow::Message(Box::new(MessageRow { letter: None, ..*row })),
+                    row => row,
+                };
+                memory.extend(rows.into_iter().map(without_letter).map(|row| (row.key(), row)));
             }
             WatchOp::ReadSmart(name) => {
                 let raw = (now.0 - NOW.0) / HOUR / 24;

@@ -1,6 +1,6 @@
 //! Readings over time: which are kept, how they are thinned, and the size of the file after a year.
 
-use super::samples::{NOW, database, disk_row, key, later, message};
+use super::samples::{NOW, WORDING, database, disk_row, key, later, long_message, message};
 use crate::history::{CounterPoint, HistoryDatabase, HistoryEventKind};
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::UnixSeconds;
@@ -75,13 +75,13 @@ fn of_old_counter_readings_the_last_of_each_day_stays() {
 fn a_clock_that_is_set_back_or_far_ahead_breaks_nothing_and_deletes_nothing() {
     let (_folder, mut history) = database();
     let report = |pass| PassReport { pass, done: 1, ..PassReport::default() };
-    history.keep(later(2 * DAY), &[disk_row("ZL2", "sda")], &[]).unwrap();
+    history.keep(later(2 * DAY), &[disk_row("ZL2", "sda")], &[], &WORDING).unwrap();
     for at in [later(2 * DAY), later(DAY), later(DAY), later(DAY + 60), later(2 * DAY)] {
         history.note_smart(at, &key("ZL2"), &smart(at.0 % 7, 30)).unwrap();
         history.note_pass(at, &key("ZL2"), &report(at.0 as u32), at).unwrap();
-        history.keep(at, &[disk_row("ZL2", "sda"), disk_row("ZL3", "sdb")], &[]).unwrap();
-        history.keep(at, &[WatchRow::Message(Box::new(message(1, "")))], &[]).unwrap();
-        history.keep(at, &[], &[RowKey::Disk(key("ZL3")), RowKey::Message(1)]).unwrap();
+        history.keep(at, &[disk_row("ZL2", "sda"), disk_row("ZL3", "sdb")], &[], &WORDING).unwrap();
+        history.keep(at, &[WatchRow::Message(Box::new(message(1)))], &[], &WORDING).unwrap();
+        history.keep(at, &[], &[RowKey::Disk(key("ZL3")), RowKey::Message(1)], &WORDING).unwrap();
         history.thin(at).unwrap();
     }
     let events = history.events(100, None).unwrap();
@@ -103,9 +103,9 @@ fn a_clock_that_is_set_back_or_far_ahead_breaks_nothing_and_deletes_nothing() {
 fn each_unbounded_table_keeps_its_newest_rows_and_all_that_are_open() {
     let (_folder, mut history) = database();
     let disks: Vec<_> = (0..1003).map(|disk| disk_row(&format!("D{disk}"), &format!("sd{disk}"))).collect();
-    history.keep(NOW, &disks, &[]).unwrap();
+    history.keep(NOW, &disks, &[], &WORDING).unwrap();
     let forgotten: Vec<RowKey> = (0..1002).map(|disk| RowKey::Disk(key(&format!("D{disk}")))).collect();
-    history.keep(NOW, &[], &forgotten).unwrap();
+    history.keep(NOW, &[], &forgotten, &WORDING).unwrap();
     let fill = |table: &str, values: &str| {
         let sql = format!(
             "WITH RECURSIVE turn (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM turn WHERE i < 101000)
@@ -155,7 +155,7 @@ fn year(disks: u64) -> (u64, usize, HistoryDatabase, tempfile::TempDir) {
             let key = key(&format!("5000c500{disk:08x}"));
             history.note_smart(now, &key, &dying(&mut rng, reading)).unwrap();
             if reading % 6 == 0 {
-                history.keep(now, &[disk_row(&key.0, &format!("sd{disk}"))], &[]).unwrap();
+                history.keep(now, &[disk_row(&key.0, &format!("sd{disk}"))], &[], &WORDING).unwrap();
             }
             if reading % 180 == 179 {
                 let pass = (reading / 180) as u32;
@@ -166,8 +166,8 @@ fn year(disks: u64) -> (u64, usize, HistoryDatabase, tempfile::TempDir) {
             }
         }
         if reading % 6 == 0 {
-            let row = WatchRow::Message(Box::new(message(reading + 1, &"A line of a letter.\n".repeat(20))));
-            history.keep(now, &[row], &[RowKey::Message(reading.saturating_sub(5))]).unwrap();
+            let row = WatchRow::Message(Box::new(long_message(reading + 1)));
+            history.keep(now, &[row], &[RowKey::Message(reading.saturating_sub(5))], &WORDING).unwrap();
             history.thin(now).unwrap();
         }
     }

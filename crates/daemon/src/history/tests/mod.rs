@@ -5,5 +5,5 @@ mod follows;
 mod machine;
 mod measures;
 mod opens;
-mod round_trip;
+pub(crate) mod round_trip;
 pub(crate) mod samples;

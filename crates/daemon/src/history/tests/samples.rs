@@ -3,7 +3,9 @@
 use crate::history::HistoryDatabase;
 use proptest::prelude::*;
 use scrubjay_core::layout::{Layout, LayoutKind, Shape};
+use scrubjay_core::rng::Rng;
 use scrubjay_core::units::{SectorRange, UnixSeconds};
+use scrubjay_watch::calendar::UtcCalendar;
 use scrubjay_watch::channel::ChannelRow;
 use scrubjay_watch::counters::{CounterHistory, CounterKind};
 use scrubjay_watch::facts::{
@@ -14,10 +16,13 @@ use scrubjay_watch::health::DriveReport;
 use scrubjay_watch::incident::{
     Condition, IncidentKey, IncidentKind, IncidentRow, IncidentSubject, MessageId, MessageReason, PastIncident, Urgency,
 };
+use scrubjay_watch::letter::{Letter, LetterContent, OpenIncident};
 use scrubjay_watch::loss::{HistoryLoss, LossKind};
 use scrubjay_watch::passes::{ArrayFlaws, PassHistory};
-use scrubjay_watch::pool::{LastScrub, MemberGroup, PoolLack, PoolLosses, ZpoolFacts};
+use scrubjay_watch::pool::{LastScrub, MemberGroup, PoolLack, PoolLosses, PoolScan, ZpoolFacts};
+use scrubjay_watch::problem::{ArrayCard, Problem};
 use scrubjay_watch::rows::{DiskRow, HostRow, MessageRow, ReadingRow, SessionRefusal, WatchRow};
+use scrubjay_words::Wording;
 use tempfile::TempDir;
 
 pub const NOW: UnixSeconds = UnixSeconds(1_773_000_000);
@@ -90,22 +95,28 @@ pub fn array_row(disks: &[&str]) -> WatchRow {
 
 pub fn incident(disk: &str, level: u64, urgency: Urgency) -> IncidentRow {
     let key = IncidentKey { subject: IncidentSubject::Disk(key(disk)), kind: IncidentKind::Health };
-    let headline = format!("{level} pending sectors");
-    IncidentRow::new(
-        key,
-        NOW,
-        Condition {
-            urgency,
-            amounts: vec![("pending".into(), level)],
-            headline,
-            lines: Vec::new(),
-            controller: None,
-            cause: None,
-        },
-    )
+    let problem = Problem::Recorded(key.kind, format!("{level} pending sectors"));
+    IncidentRow::new(key, NOW, Condition::of(urgency, problem).with_amounts(vec![("pending".into(), level)]))
 }
 
-pub fn message(number: u64, body: &str) -> MessageRow {
+/// What the words of rows are made with.
+pub const WORDING: Wording<'static> = Wording { calendar: &UtcCalendar, host: "host" };
+
+/// A message of several lines.
+pub fn long_message(number: u64) -> MessageRow {
+    let incident = |condition| OpenIncident { condition, opened: NOW, is_accepted: false };
+    let incidents = scrubjay_words::samples::conditions().into_iter().take(4).map(incident).collect();
+    let letter = Letter { content: LetterContent::Open { now: NOW, incidents }, blind_since: None };
+    MessageRow { letter: Some(Box::new(letter)), ..message(number) }
+}
+
+/// A test with the code `number`.
+fn test_letter(number: u64) -> Letter {
+    let content = LetterContent::Test { channel: "email".to_owned(), code: number.to_string() };
+    Letter { content, blind_since: None }
+}
+
+pub fn message(number: u64) -> MessageRow {
     MessageRow {
         number,
         channel: "email".to_owned(),
@@ -114,8 +125,7 @@ pub fn message(number: u64, body: &str) -> MessageRow {
         reason: MessageReason::Test,
         about: Vec::new(),
         urgency: Urgency::Notice,
-        subject: format!("test {number}"),
-        body: body.to_owned(),
+        letter: Some(Box::new(test_letter(number))),
         written: NOW,
         attempts: 0,
         next_attempt: NOW,
@@ -132,18 +142,19 @@ pub struct Draw {
     at: usize,
 }
 
+const ODD: &[&str] = &[
+    "",
+    "'; DROP TABLE disk; --",
+    "\"",
+    "\\",
+    "\u{1}\u{8}\u{7f}\r\n\t",
+    "a\0b",
+    "\u{feff}\u{202e}ß漢🦜",
+    "NULL",
+    "1e3",
+];
+
 fn texts() -> impl Strategy<Value = String> {
-    const ODD: &[&str] = &[
-        "",
-        "'; DROP TABLE disk; --",
-        "\"",
-        "\\",
-        "\u{1}\u{8}\u{7f}\r\n\t",
-        "a\0b",
-        "\u{feff}\u{202e}ß漢🦜",
-        "NULL",
-        "1e3",
-    ];
     prop_oneof![2 => any::<String>(), 1 => proptest::sample::select(ODD).prop_map(str::to_owned)]
 }
 
@@ -155,6 +166,19 @@ pub fn draws() -> impl Strategy<Value = Draw> {
 }
 
 impl Draw {
+    /// The same values in every version of the program: files of older versions were made of them.
+    pub fn of_seed(seed: u64) -> Draw {
+        let mut rng = Rng::new(seed);
+        let number = |rng: &mut Rng| match rng.below(4) {
+            0 => [u64::MAX, 1 << 63, (1 << 63) - 1, NOW.0][rng.below(4) as usize],
+            1 => rng.below(100),
+            _ => rng.bits(),
+        };
+        let numbers = (0..61).map(|_| number(&mut rng)).collect();
+        let texts = (0..17).map(|_| ODD[rng.below(ODD.len() as u64) as usize].to_owned()).collect();
+        Draw { numbers, texts, at: 0 }
+    }
+
     pub fn number(&mut self) -> u64 {
         self.at += 1;
         // Mixed by the round, so that values do not recur in the same places.
@@ -293,7 +317,11 @@ impl Draw {
                 unjudged: self.number(),
                 reported: self.date(),
             },
-            refused: self.maybe(|draw| SessionRefusal { since: draw.date(), last: draw.date(), why: draw.text() }),
+            refused: self.maybe(|draw| SessionRefusal {
+                since: draw.date(),
+                last: draw.date(),
+                why: draw.text().into(),
+            }),
             failed_sessions: self.number() as u32,
             forecast: self.maybe(|draw| {
                 (PassForecast { low: draw.date(), likely: draw.date(), high: draw.date() }, draw.number())
@@ -357,7 +385,10 @@ impl Draw {
             losses: self.one_of(&losses),
             errors: self.some(4, |draw| (draw.text(), draw.number())),
             scrubbed: self.one_of(&scrubs),
-            scan: self.text(),
+            scan: {
+                self.text(); // the older files have a text here
+                PoolScan::Idle
+            },
             since: UnixSeconds(self.number()),
         }
     }
@@ -405,6 +436,17 @@ impl Draw {
         }
     }
 
+    /// One of each kind, and one with odd words.
+    fn problem(&mut self) -> Problem {
+        let odd = Problem::PoolUnknown(
+            ArrayCard { name: self.text(), level: self.text(), members: self.number(), redundancy: 1 },
+            self.text(),
+        );
+        let all = scrubjay_words::samples::conditions();
+        let problems: Vec<Problem> = all.into_iter().map(|condition| condition.problem).chain([odd]).collect();
+        self.one_of(&problems)
+    }
+
     pub fn incident(&mut self) -> IncidentRow {
         IncidentRow {
             key: self.incident_key(),
@@ -412,10 +454,11 @@ impl Draw {
             condition: Condition {
                 urgency: self.urgency(),
                 amounts: self.amounts(),
-                headline: self.text(),
-                lines: self.some(9, Draw::text),
+                problem: self.problem(),
                 controller: self.maybe(Draw::text),
                 cause: None,
+                held: Vec::new(),
+                held_more: 0,
             },
             last_message: self.maybe(Draw::date),
             known: self.amounts(),
@@ -449,8 +492,7 @@ impl Draw {
             reason: self.one_of(&reasons),
             about: self.some(4, Draw::incident_key),
             urgency: self.urgency(),
-            subject: self.text(),
-            body: self.text(),
+            letter: None,
             written: self.date(),
             attempts: self.number() as u32,
             next_attempt: self.date(),

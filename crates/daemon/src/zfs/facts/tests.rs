@@ -3,6 +3,7 @@
 use super::*;
 use crate::zfs::{status_json, status_text};
 use scrubjay_watch::pool::{LastScrub, PoolLosses};
+use scrubjay_words::pool_scan;
 
 /// The pools of a fixture as its JSON and its text show them.
 macro_rules! forms {
@@ -55,7 +56,8 @@ fn both_forms_of_each_state_say_the_same() {
         for (form, pools) in forms {
             let facts = facts(&pools[0]);
             let pool = facts.pool.as_ref().unwrap();
-            let found = (members(&facts), facts.redundancy_left(), facts.activity, pool.scrubbed, pool.scan.as_str());
+            let shown = pool_scan(pool.scan);
+            let found = (members(&facts), facts.redundancy_left(), facts.activity, pool.scrubbed, shown.as_str());
             assert_eq!(found, (disks.to_owned(), left, activity, scrubbed, scan), "{number}, {form}");
             assert_eq!((pool.losses.clone(), pool.failed.clone()), (PoolLosses::None, None), "{number}, {form}");
             assert_eq!((facts.level.as_str(), facts.redundancy), ("ZFS mirror", 1), "{number}, {form}");
