@@ -2,7 +2,6 @@
 
 use crate::attributes::{self, AttributeMeaning};
 use crate::pool::{MemberGroup, PoolLack, ZpoolFacts};
-use crate::problem::ArrayCard;
 use crate::worded;
 use scrubjay_core::layout::Layout;
 use scrubjay_core::units::{SectorRange, UnixSeconds};
@@ -224,12 +223,6 @@ impl ArrayFacts {
             (0..layout.period()).map(of_stripe).max().unwrap_or(lost)
         });
         i64::from(self.redundancy) - lost_in_stripe.unwrap_or(lost) as i64
-    }
-
-    /// What identifies it for people.
-    pub fn card(&self) -> ArrayCard {
-        let (name, level) = (self.name.clone(), self.level.clone());
-        ArrayCard { name, level, members: self.members.len() as u64, redundancy: self.redundancy }
     }
 
     /// Is one of its members missing, or not in sync yet?

@@ -1,7 +1,6 @@
 //! What a message says, as facts: the pump puts it in words once, when it keeps the message, and sends those.
 
-use crate::incident::{Condition, IncidentKey, IncidentKind, IncidentRow, MessageReason, Urgency};
-use crate::state::Watch;
+use crate::incident::{Condition, IncidentKind, IncidentRow, MessageReason, Urgency};
 use crate::status::WatchStatus;
 use scrubjay_core::units::UnixSeconds;
 
@@ -20,7 +19,7 @@ pub enum LetterContent {
     /// One incident.
     Incident {
         /// The incident.
-        incident: OpenIncident,
+        incident: Box<ToldIncident>,
         /// Why it is told.
         reason: MessageReason,
         /// For how many whole days it has been open.
@@ -44,7 +43,7 @@ pub enum LetterContent {
         /// Now.
         now: UnixSeconds,
         /// The incidents.
-        incidents: Vec<OpenIncident>,
+        incidents: Vec<ToldIncident>,
     },
     /// A test of a channel.
     Test {
@@ -62,7 +61,7 @@ pub enum LetterContent {
         /// How things stand.
         status: Box<WatchStatus>,
         /// The incidents that were told.
-        incidents: Vec<OpenIncident>,
+        incidents: Vec<ToldIncident>,
     },
     /// What the message of this number says.
     CopyOf(u64),
@@ -70,7 +69,7 @@ pub enum LetterContent {
 
 /// An incident, as far as a message has it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct OpenIncident {
+pub struct ToldIncident {
     /// Its condition.
     pub condition: Condition,
     /// When it opened.
@@ -79,63 +78,13 @@ pub struct OpenIncident {
     pub is_accepted: bool,
 }
 
-impl From<&IncidentRow> for OpenIncident {
-    fn from(row: &IncidentRow) -> OpenIncident {
-        OpenIncident { condition: row.condition.clone(), opened: row.opened, is_accepted: row.is_accepted }
+impl From<&IncidentRow> for ToldIncident {
+    fn from(row: &IncidentRow) -> ToldIncident {
+        ToldIncident { condition: row.condition.clone(), opened: row.opened, is_accepted: row.is_accepted }
     }
 }
 
 /// Is it likely that many of these at once have a common cause in the machine, not in the disks?
 pub fn is_common_cause(kind: IncidentKind, urgency: Urgency) -> bool {
     kind == IncidentKind::Missing || kind == IncidentKind::Health && urgency == Urgency::Replace
-}
-
-impl Watch {
-    /// The letter about this, with what every message says.
-    pub(crate) fn letter(&self, content: LetterContent) -> Letter {
-        Letter { content, blind_since: self.blind_since }
-    }
-
-    /// The message about one incident.
-    pub(crate) fn incident_letter(&self, incident: &IncidentRow, reason: MessageReason, now: UnixSeconds) -> Letter {
-        self.letter(LetterContent::Incident {
-            incident: incident.into(),
-            reason,
-            age_days: crate::calendar::days(now, incident.opened),
-            reminder_days: incident.next_reminder_days(reason),
-        })
-    }
-
-    /// The message about several disks with incidents of one kind: behind one controller, if that is named.
-    pub(crate) fn common_letter(
-        &self,
-        keys: &[IncidentKey],
-        reason: MessageReason,
-        kind: IncidentKind,
-        controller: Option<String>,
-    ) -> Letter {
-        let rows = keys.iter().filter_map(|key| self.incidents.get(key));
-        let conditions = rows.map(|row| row.condition.clone()).collect();
-        self.letter(LetterContent::Several { reason, kind, controller, conditions })
-    }
-
-    /// The message to a new channel about the open incidents.
-    pub(crate) fn open_letter(&self, open: &[IncidentRow], now: UnixSeconds) -> Letter {
-        let mut open: Vec<&IncidentRow> = open.iter().collect();
-        open.sort_by_key(|incident| (std::cmp::Reverse(incident.condition.urgency), incident.opened));
-        self.letter(LetterContent::Open { now, incidents: open.into_iter().map(OpenIncident::from).collect() })
-    }
-
-    /// A test message.
-    pub(crate) fn test_letter(&self, channel: &str, code: String) -> Letter {
-        self.letter(LetterContent::Test { channel: channel.to_owned(), code })
-    }
-
-    /// The monthly report, which is sent also when all is well.
-    pub(crate) fn report_letter(&self, channel: &str, code: String, now: UnixSeconds) -> Letter {
-        let told = self.incidents.values().filter(|incident| incident.last_message.is_some());
-        let incidents = told.map(OpenIncident::from).collect();
-        let status = Box::new(self.status(now));
-        self.letter(LetterContent::Report { channel: channel.to_owned(), code, status, incidents })
-    }
 }

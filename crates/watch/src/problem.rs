@@ -116,7 +116,7 @@ pub enum SubjectCard {
 /// An array that a disk is a member of, and how that array is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Membership {
+pub struct DiskMembership {
     /// The array.
     pub array: ArrayCard,
     /// The disk's place in it, from 0.
@@ -140,7 +140,7 @@ pub struct DiskEvidence {
     /// Its own verdict; `None`: it gives none.
     pub passed: Option<bool>,
     /// The arrays that it is a member of.
-    pub arrays: Vec<Membership>,
+    pub arrays: Vec<DiskMembership>,
 }
 
 impl DiskEvidence {

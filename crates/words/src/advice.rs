@@ -5,7 +5,7 @@ use crate::sentence::{Said, Typed, sentences};
 use scrubjay_core::units::{Bytes, SECTOR_BYTES};
 use scrubjay_watch::facts::ArrayKind;
 use scrubjay_watch::health::HealthSign;
-use scrubjay_watch::problem::{DiskEvidence, Membership};
+use scrubjay_watch::problem::{DiskEvidence, DiskMembership};
 
 sentences! {
     ReplaceSteps: "How to replace a disk" {
@@ -58,7 +58,7 @@ pub(crate) fn steps_to_replace(evidence: &DiskEvidence) -> Vec<Said> {
     steps
 }
 
-fn in_array(membership: &Membership, name: &str) -> ReplaceSteps {
+fn in_array(membership: &DiskMembership, name: &str) -> ReplaceSteps {
     let (array, name) = (membership.array.name.clone(), name.to_owned());
     match membership.array.kind() {
         // A rebuild reads every sector of the others, and fails at a bad one.

@@ -7,7 +7,7 @@ use crate::{advice, array, card, channel, condition, health, history, hold, lett
 use scrubjay_core::units::UnixSeconds;
 use scrubjay_watch::calendar::{DAY, UtcCalendar};
 use scrubjay_watch::incident::MessageReason;
-use scrubjay_watch::letter::{Letter, LetterContent, OpenIncident};
+use scrubjay_watch::letter::{Letter, LetterContent, ToldIncident};
 use std::fmt::Write;
 
 /// The sentences of one table.
@@ -82,9 +82,13 @@ pub fn page() -> String {
     let wording = Wording { calendar: &UtcCalendar, host: "nas1" };
     for condition in samples::conditions() {
         let opened = UnixSeconds(samples::NOW.0 - DAY / 8);
-        let incident = OpenIncident { condition, opened, is_accepted: false };
-        let content =
-            LetterContent::Incident { incident, reason: MessageReason::Opened, age_days: 0, reminder_days: 1 };
+        let incident = ToldIncident { condition, opened, is_accepted: false };
+        let content = LetterContent::Incident {
+            incident: Box::new(incident),
+            reason: MessageReason::Opened,
+            age_days: 0,
+            reminder_days: 1,
+        };
         let text = wording.message(&Letter { content, blind_since: None }).unwrap_or_default();
         let _ = write!(page, "\n```text\n{}\n\n{}\n```\n", text.subject(), text.body());
     }

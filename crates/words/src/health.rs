@@ -7,7 +7,7 @@ use crate::sentence::{Count, Said, Sentences, Typed, sentences};
 use scrubjay_watch::counters::CounterKind;
 use scrubjay_watch::facts::{ScsiSense, SmartRefusal};
 use scrubjay_watch::health::{BaseRate, HealthSign, HealthState};
-use scrubjay_watch::problem::{DiskEvidence, Membership};
+use scrubjay_watch::problem::{DiskEvidence, DiskMembership};
 
 /// Signs of a disk that one message lists, at most.
 const SIGNS_SHOWN_MAX: usize = 5;
@@ -300,8 +300,8 @@ pub(crate) fn lines(evidence: &DiskEvidence) -> Vec<Line> {
     lines
 }
 
-fn membership(membership: &Membership) -> Said {
-    let Membership { array, left, damaged, .. } = membership;
+fn membership(membership: &DiskMembership) -> Said {
+    let DiskMembership { array, left, damaged, .. } = membership;
     let stripes = match *damaged {
         None => StripeWords::LayoutUnknown,
         Some((0, _)) => StripeWords::None,

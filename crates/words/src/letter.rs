@@ -8,8 +8,8 @@ use crate::sentence::{Count, Said, sentences};
 use crate::{card, status};
 use scrubjay_watch::calendar::Calendar;
 use scrubjay_watch::incident::{Condition, IncidentKind, MessageReason};
-use scrubjay_watch::letter::{Letter, LetterContent, OpenIncident, is_common_cause};
-use scrubjay_watch::status::Verdict;
+use scrubjay_watch::letter::{Letter, LetterContent, ToldIncident, is_common_cause};
+use scrubjay_watch::status::StatusVerdict;
 
 /// Lines of a message, at most.
 pub const LINES_MAX: usize = 20;
@@ -157,19 +157,19 @@ impl Wording<'_> {
             LetterContent::CopyOf(_) => return None,
         };
         let is_said = matches!(&letter.content, LetterContent::Report { status, .. }
-            if matches!(status.verdict, Verdict::Blind(..)));
+            if matches!(status.verdict, StatusVerdict::Blind(..)));
         let blind = letter.blind_since.filter(|_| !is_said).map(|since| status::blind(since, calendar));
         Some(framed(&subject, lines, blind))
     }
 
     fn incident(
         &self,
-        incident: &OpenIncident,
+        incident: &ToldIncident,
         reason: MessageReason,
         age_days: u64,
         reminder_days: u64,
     ) -> (Said, Vec<Line>) {
-        let OpenIncident { condition, opened, .. } = incident;
+        let ToldIncident { condition, opened, .. } = incident;
         let (host, headline) = (self.host.to_owned(), headline(condition, self.calendar));
         let is_old = condition.problem.kind() == IncidentKind::Degraded && age_days > 0;
         let days = Count(age_days, "day");
@@ -237,7 +237,7 @@ impl Wording<'_> {
         (subject.into(), body)
     }
 
-    fn open(&self, incidents: &[OpenIncident], date: String) -> (Said, Vec<Line>) {
+    fn open(&self, incidents: &[ToldIncident], date: String) -> (Said, Vec<Line>) {
         let first = incidents.first().map(|incident| headline(&incident.condition, self.calendar));
         let subject = SubjectWords::Open {
             host: self.host.to_owned(),
@@ -249,7 +249,7 @@ impl Wording<'_> {
         (subject.into(), body)
     }
 
-    fn item(&self, incident: &OpenIncident) -> FrameWords {
+    fn item(&self, incident: &ToldIncident) -> FrameWords {
         let (headline, date) =
             (headline(&incident.condition, self.calendar), show_date(self.calendar, incident.opened));
         match incident.is_accepted {

@@ -11,7 +11,7 @@ use scrubjay_watch::incident::{Condition, Urgency};
 use scrubjay_watch::loss::{HistoryLoss, LossKind};
 use scrubjay_watch::pool::{LastScrub, PoolDamage, PoolLack, PoolScan};
 use scrubjay_watch::problem::{
-    ArrayCard, DiskCard, DiskEvidence, IncidentKind, LostRedundancy, Membership, PoolTrouble, Problem, ReadingHelp,
+    ArrayCard, DiskCard, DiskEvidence, DiskMembership, IncidentKind, LostRedundancy, PoolTrouble, Problem, ReadingHelp,
     SharedDamage, SubjectCard, UnreadSectors,
 };
 
@@ -116,7 +116,7 @@ pub fn conditions() -> Vec<Condition> {
             HealthSign::Growth { kind: CounterKind::Pending, value: 8, growth: 5, days: 1, media: MediaKind::Spinning },
         ],
         passed: Some(true),
-        arrays: vec![Membership {
+        arrays: vec![DiskMembership {
             array: array("md0", "RAID6"),
             place: 2,
             left: 2,

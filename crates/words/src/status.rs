@@ -8,7 +8,7 @@ use crate::{array, card, channel, pool};
 use scrubjay_core::units::UnixSeconds;
 use scrubjay_watch::calendar::Calendar;
 use scrubjay_watch::incident::{IncidentKey, IncidentKind, IncidentSubject, Urgency};
-use scrubjay_watch::status::{ChannelShown, LightShows, LossShown, ProblemsShown, StatusLight, ToDo, Verdict};
+use scrubjay_watch::status::{ChannelShown, LightShows, LossShown, ProblemsShown, StatusLight, StatusVerdict, ToDo};
 
 sentences! {
     VerdictWords: "The answer to \"Am I safe?\"" {
@@ -88,29 +88,29 @@ pub(crate) fn blind(since: UnixSeconds, calendar: &dyn Calendar) -> Said {
 }
 
 /// The answer to "Am I safe?".
-pub fn verdict(verdict: &Verdict, calendar: &dyn Calendar) -> Said {
+pub fn verdict(verdict: &StatusVerdict, calendar: &dyn Calendar) -> Said {
     let first = |problems: &ProblemsShown| headline(&problems.first, calendar);
     let count = |problems: &ProblemsShown| Count(problems.count as u64, "problem");
     let words = match verdict {
-        Verdict::ClockDoubted(now) => VerdictWords::ClockDoubted { date: show_date(calendar, *now) },
-        Verdict::Blind(since, None) => VerdictWords::Blind { time: show_time(calendar, *since) },
-        Verdict::Blind(since, Some(problems)) => VerdictWords::BlindBesides {
+        StatusVerdict::ClockDoubted(now) => VerdictWords::ClockDoubted { date: show_date(calendar, *now) },
+        StatusVerdict::Blind(since, None) => VerdictWords::Blind { time: show_time(calendar, *since) },
+        StatusVerdict::Blind(since, Some(problems)) => VerdictWords::BlindBesides {
             blind: blind(*since, calendar),
             problems: VerdictWords::Problems { count: count(problems), first: first(problems) }.into(),
         },
-        Verdict::Problems(problems) if problems.first.urgency == Urgency::Loss => {
+        StatusVerdict::Problems(problems) if problems.first.urgency == Urgency::Loss => {
             VerdictWords::AtRisk { count: count(problems), first: first(problems) }
         }
-        Verdict::Problems(problems) => VerdictWords::Problems { count: count(problems), first: first(problems) },
-        Verdict::Well => VerdictWords::Well,
-        Verdict::Unreported(name, shows) => {
+        StatusVerdict::Problems(problems) => VerdictWords::Problems { count: count(problems), first: first(problems) },
+        StatusVerdict::Well => VerdictWords::Well,
+        StatusVerdict::Unreported(name, shows) => {
             VerdictWords::Unreported { light: name.word().to_owned(), shows: light_shows(shows, calendar) }
         }
-        Verdict::NobodyTold => VerdictWords::NobodyTold,
-        Verdict::Accepted(false) => VerdictWords::AcceptedNotAllKnown,
-        Verdict::Accepted(true) => VerdictWords::Accepted,
-        Verdict::NotAllKnown => VerdictWords::NotAllKnown,
-        Verdict::NothingNew => VerdictWords::NothingNew,
+        StatusVerdict::NobodyTold => VerdictWords::NobodyTold,
+        StatusVerdict::Accepted(false) => VerdictWords::AcceptedNotAllKnown,
+        StatusVerdict::Accepted(true) => VerdictWords::Accepted,
+        StatusVerdict::NotAllKnown => VerdictWords::NotAllKnown,
+        StatusVerdict::NothingNew => VerdictWords::NothingNew,
     };
     words.into()
 }

@@ -65,7 +65,10 @@ fn of_file(file: &SourceFile) -> Vec<Declared<'_>> {
         // `pub(in crate::x) struct Name`, `union Name`: nothing but visibility may come before it.
         let before = |word: &&str| matches!(*word, "pub" | "crate" | "super" | "self" | "in");
         let kind = words.by_ref().find(|word| !before(word));
-        if let (Some(true), Some(name)) = (kind.map(|kind| KINDS.contains(&kind)), words.next()) {
+        // The name of a macro's type is an argument.
+        let is_argument = |name: &&str| line.contains(&format!("${name}"));
+        let name = words.next().filter(|name| !is_argument(name));
+        if let (Some(true), Some(name)) = (kind.map(|kind| KINDS.contains(&kind)), name) {
             found.push(Declared { name: name.to_owned(), path: &file.path, line: index + 1 });
         }
     }

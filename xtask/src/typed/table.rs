@@ -142,6 +142,7 @@ const DEMO_SCRUB: &str = "demo: a scrub beside its owner";
 const PYTHON: &str = "the Python package: a wheel of what was built, in a clean environment, tried by pytest";
 const PYTHON_LONG: &str = "the Python package: a wheel as pip makes it of the sources, and all of its tests";
 const STORM: &str = "storm: everything at once";
+const UNIT_TESTS: &str = "unit and integration tests";
 const YEARS: &str = "years: hosts, their disks, people and mail servers";
 const GUEST_BENCH: &str = "VERIFY measured in a virtual machine, and a read cache put back after kill -9";
 
@@ -256,6 +257,7 @@ pub const TABLE: &[Row] = &[
     step(EXAMPLES, "crates/cli/examples/demo", DEMO_SCRUB),
     step(EXAMPLES, "crates/proof/examples/seeds", STORM),
     step(EXAMPLES, "crates/proof/examples/years", YEARS),
+    step(EXAMPLES, "crates/words/examples/messages", UNIT_TESTS),
     typed(EXAMPLES, "crates/trace/examples/rate", Files).as_in("example rate open proj_0.csv.gz 1"),
     typed(EXAMPLES, "crates/daemon/examples/survey", Files).as_in("example survey"),
     typed(EXAMPLES, "crates/serve/examples/volume_speed", Files).as_in("example volume_speed"),

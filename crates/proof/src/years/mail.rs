@@ -34,7 +34,7 @@ pub(super) struct ChannelTruth {
 
 /// A message on its way.
 #[derive(Debug)]
-struct Letter {
+struct LetterTruth {
     channel: String,
     written: u64,
     /// By how many seconds clocks had jumped when it was written.
@@ -49,7 +49,7 @@ pub(super) struct MailTruth {
     quiet: Option<DailyHours>,
     pub channels: BTreeMap<String, ChannelTruth>,
     /// Messages that were written and have not arrived, by number.
-    missing: BTreeMap<u64, Letter>,
+    missing: BTreeMap<u64, LetterTruth>,
     arrived: BTreeSet<(String, String)>,
 }
 
@@ -98,7 +98,7 @@ impl MailTruth {
     }
 
     pub fn written(&mut self, at: u64, jumped: u64, row: &MessageRow) {
-        let letter = Letter { channel: row.channel.clone(), written: at, jumped, is_patient: is_patient(row) };
+        let letter = LetterTruth { channel: row.channel.clone(), written: at, jumped, is_patient: is_patient(row) };
         self.missing.insert(row.number, letter);
         if let Some(channel) = self.channels.get_mut(&row.channel).filter(|_| row.reason == MessageReason::Report) {
             channel.reported = at;
@@ -154,7 +154,7 @@ impl MailTruth {
 
     /// Messages that neither arrived nor wait (are in `waiting`). A channel that was removed takes its messages along.
     pub fn lost(&self, waiting: &[u64]) -> Vec<u64> {
-        let is_lost = |(number, letter): &(&u64, &Letter)| {
+        let is_lost = |(number, letter): &(&u64, &LetterTruth)| {
             !waiting.contains(number) && self.channels.contains_key(&letter.channel)
         };
         self.missing.iter().filter(is_lost).map(|(number, _)| *number).collect()

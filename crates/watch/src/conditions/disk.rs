@@ -6,7 +6,7 @@ use crate::events::WatchBug;
 use crate::facts::DiskFacts;
 use crate::health::{self, HealthSign, HealthState};
 use crate::incident::{Condition, IncidentKind, IncidentSubject, Urgency};
-use crate::problem::{DiskEvidence, Membership, Problem};
+use crate::problem::{DiskEvidence, DiskMembership, Problem};
 use crate::state::{DiskState, STALE_AFTER, Watch};
 use crate::subject::WatchedSubject;
 use scrubjay_core::units::UnixSeconds;
@@ -85,11 +85,11 @@ impl Watch {
     }
 
     /// The arrays that the disk of this name is a member of.
-    fn memberships(&self, name: &str) -> Vec<Membership> {
+    fn memberships(&self, name: &str) -> Vec<DiskMembership> {
         let member_arrays = self.present_arrays().filter(|array| array.has_member(name));
         let membership = member_arrays.map(|array| {
             let risk = self.risk(array);
-            Membership {
+            DiskMembership {
                 array: array.card(),
                 place: array.members.iter().position(|member| member.disk.as_deref() == Some(name)).unwrap_or_default(),
                 left: array.redundancy_left(),

@@ -8,6 +8,7 @@ mod pool;
 mod reading;
 
 use crate::events::WatchBug;
+use crate::facts::ArrayFacts;
 use crate::incident::{Condition, IncidentKey, IncidentKind, IncidentSubject, Urgency};
 use crate::problem::{ArrayCard, DiskCard, Problem, SubjectCard};
 use crate::state::{ArrayState, DiskState, Watch};
@@ -82,6 +83,14 @@ impl DiskState {
             bay: facts.bay.clone(),
             sectors: facts.sectors,
         }
+    }
+}
+
+impl ArrayFacts {
+    /// What identifies it for people.
+    pub(crate) fn card(&self) -> ArrayCard {
+        let (name, level) = (self.name.clone(), self.level.clone());
+        ArrayCard { name, level, members: self.members.len() as u64, redundancy: self.redundancy }
     }
 }
 

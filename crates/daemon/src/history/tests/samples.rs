@@ -16,7 +16,7 @@ use scrubjay_watch::health::DriveReport;
 use scrubjay_watch::incident::{
     Condition, IncidentKey, IncidentKind, IncidentRow, IncidentSubject, MessageId, MessageReason, PastIncident, Urgency,
 };
-use scrubjay_watch::letter::{Letter, LetterContent, OpenIncident};
+use scrubjay_watch::letter::{Letter, LetterContent, ToldIncident};
 use scrubjay_watch::loss::{HistoryLoss, LossKind};
 use scrubjay_watch::passes::{ArrayFlaws, PassHistory};
 use scrubjay_watch::pool::{LastScrub, MemberGroup, PoolLack, PoolLosses, PoolScan, ZpoolFacts};
@@ -104,7 +104,7 @@ pub const WORDING: Wording<'static> = Wording { calendar: &UtcCalendar, host: "h
 
 /// A message of several lines.
 pub fn long_message(number: u64) -> MessageRow {
-    let incident = |condition| OpenIncident { condition, opened: NOW, is_accepted: false };
+    let incident = |condition| ToldIncident { condition, opened: NOW, is_accepted: false };
     let incidents = scrubjay_words::samples::conditions().into_iter().take(4).map(incident).collect();
     let letter = Letter { content: LetterContent::Open { now: NOW, incidents }, blind_since: None };
     MessageRow { letter: Some(Box::new(letter)), ..message(number) }
