@@ -12,7 +12,6 @@
 mod as_word;
 mod client;
 mod documents;
-pub mod doing;
 mod event_kind;
 mod folder;
 mod observed;

@@ -174,7 +174,7 @@ fn mismatch(outcome: &TargetOutcome, range: SectorRange, found: Option<&Finding>
         start: range.start.0,
         count: range.count(),
         member: found.and_then(|found| found.member_name().map(str::to_owned)),
-        words: found.map(|found| outcome.disagreement(found)),
+        words: found.map(|found| outcome.disagreement(Some(found)).into()),
         repair: found.map(|found| match found.resolution {
             Resolution::MadeToAgree => "agree",
             Resolution::StillDiffers | Resolution::DiffersAgain => "still differ",

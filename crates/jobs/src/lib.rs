@@ -29,7 +29,6 @@ pub mod config;
 mod error;
 pub mod fio;
 pub mod json;
-mod md_words;
 pub mod outcome;
 pub mod parameter;
 pub mod pool;

@@ -1,6 +1,5 @@
 //! The outcome of one target: the source of JSON, text and alerts.
 
-use crate::md_words;
 use crate::pool::PoolOutcome;
 use crate::subject_state::{SubjectLog, SubjectState};
 use scrubjay_control::wording;
@@ -9,10 +8,12 @@ use scrubjay_core::quantity::show_count;
 use scrubjay_core::scrub::ScrubState;
 use scrubjay_core::scrub::idle::Goal;
 use scrubjay_core::units::{Bytes, SECTOR_BYTES, SectorRange};
+use scrubjay_device::md::MdLevel;
 use scrubjay_device::md::Overwritten;
 use scrubjay_device::session::{SessionEnded, SessionInfo};
 use scrubjay_serve::volume::commands::Status;
 use scrubjay_serve::volume::conditions::{MemberCondition, VolumeCondition};
+use scrubjay_words::{MdContent, Said};
 use std::collections::BTreeMap;
 
 /// From this share (0..=1) of the planned cost of delays on, the goal for the maximum is what shapes the plan. In
@@ -217,11 +218,14 @@ impl TargetOutcome {
     }
 
     /// For an array: a place where members do not, or did not, agree, in words.
-    pub fn disagreement(&self, found: &Finding) -> String {
-        match &self.subject {
-            SubjectState::Md(level, _) => md_words::disagreement(*level, found),
-            _ => String::new(),
-        }
+    pub fn disagreement(&self, found: Option<&Finding>) -> Said {
+        let SubjectState::Md(level, _) = &self.subject else { return Said::default() };
+        let content = match level {
+            MdLevel::Raid1 | MdLevel::Raid10 => MdContent::Copies,
+            MdLevel::Raid4 | MdLevel::Raid5 => MdContent::Parity,
+            MdLevel::Raid6 => MdContent::Parities,
+        };
+        scrubjay_words::disagreement(content, found)
     }
 
     /// For an array: why its check ended before it was done.

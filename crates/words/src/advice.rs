@@ -8,7 +8,7 @@ use scrubjay_watch::health::HealthSign;
 use scrubjay_watch::problem::{DiskEvidence, DiskMembership};
 
 sentences! {
-    ReplaceSteps: "How to replace a disk" {
+    pub(crate) ReplaceSteps: "How to replace a disk" {
         Backup => "back up what it holds",
         Order { size: String = "16.0 TB" } => "order a disk of {size} or larger",
         Find { serial: Typed = "ZL2ABCDE" } => "find it: sudo scrubjay locate {serial}",
@@ -29,7 +29,7 @@ sentences! {
 }
 
 sentences! {
-    PlaceWords: "Where a drive's own test failed" {
+    pub(crate) PlaceWords: "Where a drive's own test failed" {
         Explain { name: String = "sdc", lba: u64 = 7u64 } =>
             "after the backup, what lies at that sector: sudo scrubjay explain /dev/{name} {lba}+1",
         InItsTurn => "The pass comes to it in its turn, and reads what fails in small requests.",

@@ -9,7 +9,7 @@ use scrubjay_watch::pool::PoolLack;
 use scrubjay_watch::problem::{ArrayCard, LostRedundancy, SharedDamage};
 
 sentences! {
-    ArrayWords: "An array: the subject of a message" {
+    pub(crate) ArrayWords: "An array: the subject of a message" {
         Missing { array: Said = card::Called::Array { name: "md0".into() } } => "DATA AT RISK {array}: it is not there",
         Degraded { array: Said = card::Called::Array { name: "md0".into() }, left: i64 = 1i64, redundancy: u32 = 2u32 } =>
             "DEGRADED {array}: redundancy {left} of {redundancy} left",
@@ -30,14 +30,14 @@ sentences! {
 }
 
 sentences! {
-    LostStripes: "Lost stripes of a volume" {
+    pub(crate) LostStripes: "Lost stripes of a volume" {
         One => "1 stripe holds lost data",
         Some { stripes: Count = Count(3, "stripe") } => "{stripes} hold lost data",
     }
 }
 
 sentences! {
-    FlawWords: "What an array's own checker found" {
+    pub(crate) FlawWords: "What an array's own checker found" {
         OneRightNow => "1 place was wrong, and is right now",
         RightNow { count: u64 = 3u64 } => "{count} places were wrong, and are right now",
         BtrfsLeft { places: Count = Count(2, "place") } => "{places} wrong, and not made right",
@@ -50,7 +50,7 @@ sentences! {
 }
 
 sentences! {
-    ArrayLines: "An array: lines of a message" {
+    pub(crate) ArrayLines: "An array: lines of a message" {
         GoneSince { name: String = "md0", level: String = "RAID6", date: String = "12 Mar 2026" } =>
             "{name} ({level}), not there since {date}",
         Lacks { name: String = "md0", level: String = "RAID6", how: Said = LackWords::Members { missing: 1, members: 8 } } =>
@@ -74,7 +74,7 @@ sentences! {
 }
 
 sentences! {
-    LackWords: "What an array lacks" {
+    pub(crate) LackWords: "What an array lacks" {
         Members { missing: u64 = 1u64, members: u64 = 8u64 } => "{missing} of {members} members missing or not in sync",
         Filling => "a device is being filled; ZFS does not say which",
         Amiss => "ZFS calls it less than ONLINE; a spare may stand in for a device",
@@ -82,7 +82,7 @@ sentences! {
 }
 
 sentences! {
-    ArraySteps: "What to do about an array" {
+    pub(crate) ArraySteps: "What to do about an array" {
         StartIt => "see whether too many of its disks are missing; then start or mount it",
         ImportIt { pool: Typed = "tank" } => "see whether too many of its disks are missing; then: sudo zpool import {pool}",
         QuietOnceDown { name: Typed = "md0" } => "if it was taken down for good: sudo scrubjay forget {name}",

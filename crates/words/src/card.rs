@@ -7,7 +7,7 @@ use scrubjay_watch::facts::ArrayKind;
 use scrubjay_watch::problem::{ArrayCard, DiskCard, SubjectCard};
 
 sentences! {
-    Called: "How disks and arrays are called" {
+    pub(crate) Called: "How disks and arrays are called" {
         InBay { bay: String = "3", serial: String = "ZL2ABCDE" } => "bay {bay} ({serial})",
         Named { name: String = "sdc", serial: String = "ZL2ABCDE" } => "{name} ({serial})",
         Nameless { serial: String = "ZL2ABCDE" } => "a disk ({serial})",

@@ -3,7 +3,10 @@
 use crate::letter::Wording;
 use crate::samples;
 use crate::sentence::Sentences;
-use crate::{advice, array, card, channel, condition, health, history, hold, letter, pool, reading, status};
+use crate::{
+    advice, array, card, channel, condition, doing, found, health, history, hold, letter, pool, reading, scrubbed,
+    status,
+};
 use scrubjay_core::units::UnixSeconds;
 use scrubjay_watch::calendar::{DAY, UtcCalendar};
 use scrubjay_watch::incident::MessageReason;
@@ -65,6 +68,14 @@ pub fn catalogue() -> Vec<Chapter> {
         chapter::<channel::ChannelWords>(),
         chapter::<channel::ProofWords>(),
         chapter::<channel::ChannelLines>(),
+        chapter::<scrubbed::ResultWords>(),
+        chapter::<scrubbed::WrongWords>(),
+        chapter::<scrubbed::ScrubAdvice>(),
+        chapter::<scrubbed::CostWords>(),
+        chapter::<doing::DoingWords>(),
+        chapter::<found::FoundWords>(),
+        chapter::<found::MdWords>(),
+        chapter::<found::BtrfsWords>(),
         chapter::<history::LossWords>(),
         chapter::<history::HowLost>(),
         chapter::<history::LossLines>(),

@@ -8,7 +8,7 @@ use scrubjay_watch::calendar::Calendar;
 use scrubjay_watch::channel::ProofState;
 
 sentences! {
-    ProofWords: "Whether a channel is proven" {
+    pub(crate) ProofWords: "Whether a channel is proven" {
         Proven { date: String = "12 Mar 2026" } => "proven {date}",
         Expired { date: String = "12 Mar 2026" } => "not proven since {date}",
         Never => "never proven",
@@ -16,7 +16,7 @@ sentences! {
 }
 
 sentences! {
-    ChannelWords: "A channel for alerts: the subject of a message" {
+    pub(crate) ChannelWords: "A channel for alerts: the subject of a message" {
         Unproven { channel: String = "email", proof: Said = ProofWords::Never } => "NOTICE alerts by {channel}: {proof}",
         NotAccepted { channel: String = "email", date: String = "12 Mar 2026" } =>
             "NOTICE alerts by {channel} have not been accepted since {date}",
@@ -26,7 +26,7 @@ sentences! {
 }
 
 sentences! {
-    ChannelLines: "A channel for alerts: lines of a message" {
+    pub(crate) ChannelLines: "A channel for alerts: lines of a message" {
         NobodyConfirmed => "Nobody has confirmed that messages arrive this way.",
         ConfirmCode => "send a test, and confirm its code: sudo scrubjay alert test",
         Kept => "What was to be sent this way is kept, and tried again.",

@@ -10,7 +10,7 @@ use scrubjay_watch::incident::Condition;
 use scrubjay_watch::problem::{DiskCard, Problem};
 
 sentences! {
-    HeldWords: "What is not read meanwhile" {
+    pub(crate) HeldWords: "What is not read meanwhile" {
         NotRead { names: Said = card::Called::Array { name: "md0".into() } } => "{names}: not read meanwhile, though due",
         NotReadAndMore { names: Said = card::Called::Array { name: "md0".into() }, more: usize = 3usize } =>
             "{names} and {more} more: not read meanwhile, though due",
@@ -18,7 +18,7 @@ sentences! {
 }
 
 sentences! {
-    RecordedWords: "What an earlier version found, until it is judged anew" {
+    pub(crate) RecordedWords: "What an earlier version found, until it is judged anew" {
         Headline { headline: String = "REPLACE bay 3 (ZL2ABCDE): 8 unreadable sectors" } => "{headline}",
     }
 }

@@ -13,7 +13,7 @@ use scrubjay_watch::problem::{DiskEvidence, DiskMembership};
 const SIGNS_SHOWN_MAX: usize = 5;
 
 sentences! {
-    SignWords: "What speaks against a disk" {
+    pub(crate) SignWords: "What speaks against a disk" {
         DriveSaysFailing => "the drive itself says that it is failing",
         Unreadable { sectors: Count = Count(8, "unreadable sector") } => "{sectors}",
         Rewritten { counter: Said = CounterWords::Pending, growth: u64 = 8u64, span: Count = Count(2, "day") } =>
@@ -38,14 +38,14 @@ sentences! {
 }
 
 sentences! {
-    SelfTestWords: "How a drive's own test failed" {
+    pub(crate) SelfTestWords: "How a drive's own test failed" {
         Failed => "its own self-test failed",
         At { lba: u64 = 7u64 } => "its own self-test could not read sector {lba}",
     }
 }
 
 sentences! {
-    CounterWords: "Names of SMART counters" {
+    pub(crate) CounterWords: "Names of SMART counters" {
         Reallocated => "remapped sectors (5)",
         Reported => "reported uncorrectable errors (187)",
         Pending => "pending sectors (197)",
@@ -57,7 +57,7 @@ sentences! {
 }
 
 sentences! {
-    WarningWords: "What a drive warns of (SPC-5, annex F; NVMe base specification 2.0, figure 207)" {
+    pub(crate) WarningWords: "What a drive warns of (SPC-5, annex F; NVMe base specification 2.0, figure 207)" {
         Enclosure => "its enclosure is degraded",
         BackgroundTest => "its background self-test failed",
         BackgroundScan => "its background scan found a medium error",
@@ -76,7 +76,7 @@ sentences! {
 }
 
 sentences! {
-    RateWords: "How often disks with such signs fail" {
+    pub(crate) RateWords: "How often disks with such signs fail" {
         NoSign => "0.006 % of drives without a sign fail within a week; but a quarter of those that fail gave none",
         OneSign => "drives with one such sign fail 7.6 times as often within a week",
         TwoSigns => "drives with two such signs, or a high one, fail 74 times as often within a week",
@@ -87,7 +87,7 @@ sentences! {
 }
 
 sentences! {
-    SourceWords: "Who counted" {
+    pub(crate) SourceWords: "Who counted" {
         Backblaze => "Backblaze's data of 2026-Q1, 351,000 drives",
         Fast16 => "Schroeder, Lagisetty & Merchant, FAST'16, flash drives of ten models over six years",
         Sigmetrics07 => "Bairavasundaram et al., SIGMETRICS'07, 1.53 million drives",
@@ -96,7 +96,7 @@ sentences! {
 }
 
 sentences! {
-    RefusalWords: "Why there are no SMART data" {
+    pub(crate) RefusalWords: "Why there are no SMART data" {
         NoPermission => "SMART may not be read: no permission (run as root)",
         NotSupported => "no SMART: the drive or its USB bridge has none",
         NoCounters => "its SMART data have no counter that foretells failures",
@@ -107,7 +107,7 @@ sentences! {
 }
 
 sentences! {
-    DiskWords: "A disk: the subject of a message, and its lines" {
+    pub(crate) DiskWords: "A disk: the subject of a message, and its lines" {
         Replace { disk: Said = card::example_label(), sign: Said = SignWords::Unreadable { sectors: Count(8, "unreadable sector") } } =>
             "REPLACE {disk}: {sign}",
         Hot { disk: Said = card::example_label(), sign: Said = SignWords::Hot { celsius: 61 } } => "HOT {disk}: {sign}",
@@ -133,7 +133,7 @@ sentences! {
 }
 
 sentences! {
-    StripeWords: "Stripes with unreadable sectors" {
+    pub(crate) StripeWords: "Stripes with unreadable sectors" {
         LayoutUnknown => "its layout is not known",
         None => "no stripe is damaged",
         Some { damaged: Count = Count(3, "damaged stripe"), shared: u64 = 1u64 } => "{damaged}, of which {shared} on two disks",
@@ -141,7 +141,7 @@ sentences! {
 }
 
 sentences! {
-    DiskSteps: "What to do about a disk" {
+    pub(crate) DiskSteps: "What to do about a disk" {
         LookAtHeat => "look at its fan, its airflow and its neighbours: heat is a fault of its place",
         NotReadUntilCool => "It is not read until it has cooled down.",
         PlanToReplace => "back up what it holds, and plan to replace it, without haste: it may last",

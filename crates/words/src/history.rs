@@ -7,13 +7,13 @@ use scrubjay_watch::calendar::Calendar;
 use scrubjay_watch::loss::{HistoryLoss, LossKind};
 
 sentences! {
-    LossWords: "The watch's own history: the subject of a message" {
+    pub(crate) LossWords: "The watch's own history: the subject of a message" {
         Lost { what: Said = HowLost::Deleted } => "NOTICE the watch's own history: {what}",
     }
 }
 
 sentences! {
-    HowLost: "How the history's file was lost" {
+    pub(crate) HowLost: "How the history's file was lost" {
         Deleted => "its file was deleted",
         Damaged => "its file was damaged",
         Older => "its file is older than it was",
@@ -22,7 +22,7 @@ sentences! {
 }
 
 sentences! {
-    LossLines: "The watch's own history: lines of a message" {
+    pub(crate) LossLines: "The watch's own history: lines of a message" {
         Noticed { time: String = "12 Mar 2026 03:41" } => "{time}",
         KeptAnew => "what is known of the disks, incidents, acceptances and proofs: written anew, from memory",
         LostOfThePast => "the list of what happened, temperatures and passes of the past",

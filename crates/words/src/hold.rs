@@ -7,7 +7,7 @@ use scrubjay_watch::hold::{HoldBack, SessionFault};
 use scrubjay_watch::pool::PoolScan;
 
 sentences! {
-    HoldWords: "Why a disk or an array is not being read" {
+    pub(crate) HoldWords: "Why a disk or an array is not being read" {
         NotDue { time: String = "12 Mar 2026 03:41" } => "next pass begins {time}",
         Paused { time: String = "12 Mar 2026 03:41" } => "paused until {time}",
         WindowClosed { time: String = "12 Mar 2026 22:00" } => "outside its hours; they begin {time}",
@@ -31,14 +31,14 @@ sentences! {
 }
 
 sentences! {
-    FaultWords: "Why a session ended, or did not begin" {
+    pub(crate) FaultWords: "Why a session ended, or did not begin" {
         EndedByItself => "its session ended by itself",
         Said { what: String = "/var/lib/scrubjay: No space left on device (os error 28)" } => "{what}",
     }
 }
 
 sentences! {
-    ScanWords: "What a pool of ZFS does of its own accord" {
+    pub(crate) ScanWords: "What a pool of ZFS does of its own accord" {
         Idle => "",
         Scrub => "scrub",
         ScrubAt { percent: u8 = 40u8 } => "scrub {percent} %",

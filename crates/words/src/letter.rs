@@ -44,7 +44,7 @@ impl MessageText {
 }
 
 sentences! {
-    SubjectWords: "Subjects of messages" {
+    pub(crate) SubjectWords: "Subjects of messages" {
         Told { host: String = "nas1", headline: Said = example_headline() } => "[{host}] {headline}",
         ToldSince { host: String = "nas1", headline: Said = example_headline(), days: Count = Count(3, "day") } =>
             "[{host}] {headline}, for {days}",
@@ -72,7 +72,7 @@ fn example_headline() -> DiskWords {
 }
 
 sentences! {
-    CommonWords: "What several disks have in common" {
+    pub(crate) CommonWords: "What several disks have in common" {
         NotKnown => "their state is not known",
         Unread => "some sectors are not read yet, and due",
         CannotBeScrubbed => "their scrubs cannot start",
@@ -81,7 +81,7 @@ sentences! {
 }
 
 sentences! {
-    FrameWords: "Around what a message says" {
+    pub(crate) FrameWords: "Around what a message says" {
         Found { time: String = "12 Mar 2026 03:41" } => "Found {time}.",
         DegradedSince { days: Count = Count(3, "day"), time: String = "12 Mar 2026 03:41" } => "Degraded for {days} (since {time}).",
         Over { time: String = "12 Mar 2026 03:41" } => "This is over. It began {time}.",

@@ -20,6 +20,8 @@ mod catalogue;
 mod channel;
 mod condition;
 mod date;
+mod doing;
+mod found;
 mod health;
 mod history;
 mod hold;
@@ -28,6 +30,7 @@ mod line;
 mod pool;
 mod reading;
 pub mod samples;
+mod scrubbed;
 mod sentence;
 mod status;
 mod texts;
@@ -37,10 +40,16 @@ pub use catalogue::{Chapter, catalogue, page};
 pub use channel::proof;
 pub use condition::headline;
 pub use date::{show_date, show_time};
+pub use doing::{doing, held_up, is_waiting_for_first_request};
+pub use found::{
+    MdContent, btrfs_counts, disagreement, extent, lost_earlier, lost_stripes_at, made_to_agree, mismatch, place_of,
+    rewritten, row, rows, unread,
+};
 pub use health::{base_rate, counter, nvme_warnings, refusal, sign};
 pub use hold::{hold_back, pool_scan, session_fault};
 pub use letter::{LINES_MAX, MessageText, SUBJECT_MAX, Wording};
 pub use pool::damage;
-pub use sentence::{Said, counted, typed, with_command};
+pub use scrubbed::{CostWords, ResultWords, ScrubAdvice, WrongWords};
+pub use sentence::{Count, Said, counted, typed, with_command};
 pub use status::{light, observed_reads, observed_sends, of_before, to_do, verdict};
 pub use texts::MessageTexts;

@@ -14,7 +14,7 @@ use scrubjay_watch::problem::{ArrayCard, PoolTrouble};
 const ERRORS_SHOWN_MAX: usize = 5;
 
 sentences! {
-    PoolWords: "A pool of ZFS: the subject of a message" {
+    pub(crate) PoolWords: "A pool of ZFS: the subject of a message" {
         Lost { pool: String = "tank", damage: Said = DamageWords::Files { files: Count(3, "file") } } =>
             "DATA LOST in pool {pool}: {damage}",
         Failed { pool: String = "tank", state: String = "SUSPENDED" } =>
@@ -29,7 +29,7 @@ sentences! {
 }
 
 sentences! {
-    DamageWords: "What a pool has lost" {
+    pub(crate) DamageWords: "What a pool has lost" {
         Blocks { blocks: Count = Count(194, "block") } => "{blocks} lost",
         Files { files: Count = Count(3, "file") } => "{files} damaged",
         Objects { objects: Count = Count(2, "object") } => "{objects} damaged",
@@ -38,7 +38,7 @@ sentences! {
 }
 
 sentences! {
-    PoolLines: "A pool of ZFS: lines of a message" {
+    pub(crate) PoolLines: "A pool of ZFS: lines of a message" {
         File { name: String = "/tank/photos/2019.tar" } => "{name}",
         AndMore { count: u64 = 7u64 } => "and {count} more",
         Errors { member: String = "sdc", count: u64 = 4u64 } => "{member}: {count}",
@@ -56,7 +56,7 @@ sentences! {
 }
 
 sentences! {
-    PoolSteps: "What to do about a pool of ZFS" {
+    pub(crate) PoolSteps: "What to do about a pool of ZFS" {
         Restore { pool: Typed = "tank" } => "restore these files from a backup; all names: sudo zpool status -v {pool}",
         ThenScrub { pool: Typed = "tank" } =>
             "then sudo zpool scrub {pool}: a file stays listed until a second scrub finds it whole",

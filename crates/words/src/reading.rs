@@ -11,7 +11,7 @@ use scrubjay_watch::hold::SessionFault;
 use scrubjay_watch::problem::{ReadingHelp, SubjectCard, UnreadSectors};
 
 sentences! {
-    ReadingWords: "Reading: the subject of a message" {
+    pub(crate) ReadingWords: "Reading: the subject of a message" {
         WereDue { subject: Said = card::example_label(), date: String = "12 Mar 2026" } =>
             "NOTICE {subject}: some sectors were due to be read by {date}",
         AreDue { subject: Said = card::example_label(), date: String = "12 Mar 2026" } =>
@@ -23,7 +23,7 @@ sentences! {
 }
 
 sentences! {
-    ReadingLines: "Reading: lines of a message" {
+    pub(crate) ReadingLines: "Reading: lines of a message" {
         Ends { low: String = "12 Mar 2026", high: String = "15 Mar 2026" } => "the pass ends {low} to {high}, in 8 of 10 cases",
         DoesNotEnd => "the pass does not end within a year",
         HeldBack { why: Said = HoldWords::OnBattery } => "{why}",

@@ -37,7 +37,7 @@ impl From<Said> for String {
 }
 
 /// A table of sentences. Only this crate makes one.
-pub(crate) trait Sentences: fmt::Display + Sized + 'static {
+pub trait Sentences: fmt::Display + Sized + 'static {
     /// What the table is of.
     const ABOUT: &'static str;
 
@@ -67,14 +67,14 @@ pub(crate) fn joined(parts: impl IntoIterator<Item = Said>, between: &str) -> Sa
 macro_rules! sentences {
     (
         $(#[$doc:meta])*
-        $name:ident: $about:literal {
-            $($variant:ident $({ $($field:ident: $type:ty = $example:expr),+ $(,)? })? => $text:literal,)+
+        $vis:vis $name:ident: $about:literal {
+            $($(#[$row:meta])* $variant:ident $({ $($field:ident: $type:ty = $example:expr),+ $(,)? })? => $text:literal,)+
         }
     ) => {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq)]
-        pub(crate) enum $name {
-            $($variant $({ $($field: $type),+ })?,)+
+        $vis enum $name {
+            $($(#[$row])* #[doc = $text] $variant $({ $(#[doc = stringify!($field)] $field: $type),+ })?,)+
         }
 
         impl std::fmt::Display for $name {
@@ -98,7 +98,7 @@ pub(crate) use sentences;
 
 /// A count with its noun: `1 message`, `2 messages`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Count(pub u64, pub &'static str);
+pub struct Count(pub u64, pub &'static str);
 
 impl fmt::Display for Count {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -109,7 +109,7 @@ impl fmt::Display for Count {
 
 /// A name quoted as a word of a shell's command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Typed(pub String);
+pub struct Typed(pub String);
 
 impl From<&str> for Typed {
     fn from(name: &str) -> Typed {

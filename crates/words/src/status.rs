@@ -11,7 +11,7 @@ use scrubjay_watch::incident::{IncidentKey, IncidentKind, IncidentSubject, Urgen
 use scrubjay_watch::status::{ChannelShown, LightShows, LossShown, ProblemsShown, StatusLight, StatusVerdict, ToDo};
 
 sentences! {
-    VerdictWords: "The answer to \"Am I safe?\"" {
+    pub(crate) VerdictWords: "The answer to \"Am I safe?\"" {
         ClockDoubted { date: String = "1 Jan 1970" } =>
             "The clock says {date}, which is unlikely: nothing is decided until it is set right, or has stayed so for hours.",
         Blind { time: String = "12 Mar 2026 03:41" } =>
@@ -40,7 +40,7 @@ fn example_problems() -> VerdictWords {
 }
 
 sentences! {
-    LightWords: "What the four lights show" {
+    pub(crate) LightWords: "What the four lights show" {
         NoDisk => "no disk is seen",
         State { count: usize = 4usize, state: String = "ok" } => "{count} {state}",
         NoArray => "no array is seen (md, btrfs, ZFS, volumes)",
@@ -75,7 +75,7 @@ sentences! {
 }
 
 sentences! {
-    ToDoWords: "What to do about alerts" {
+    pub(crate) ToDoWords: "What to do about alerts" {
         SetUpChannel => "set up a channel for alerts",
         SeeWhyNotAccepted => "see why alerts are not accepted",
         ProveAlerts => "prove that alerts arrive",

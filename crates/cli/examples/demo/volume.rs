@@ -21,7 +21,6 @@ use scrubjay_device::member::{self, Access, OpenMember};
 use scrubjay_serve::remote::client::ControlClient;
 use scrubjay_serve::volume::commands::{CommandAnswer, Status, VolumeCommand, VolumeEvent};
 use scrubjay_serve::volume::conditions::VolumeCondition;
-use scrubjay_serve::volume::finding_words::place_of;
 use scrubjay_serve::volume::gather::gather;
 use scrubjay_serve::volume::offline;
 use std::fs::{self, File};
@@ -159,12 +158,12 @@ fn print_findings(faults: &[Fault], found: &[Finding], status: &Status) {
     println!("   what was done                          member   at byte   found in        as what            and");
     for fault in faults {
         let finding = found.iter().find(|finding| fault.is_at(finding));
-        let place = finding.map_or("nowhere".to_owned(), |found| place_of(&found.content));
+        let place = finding.map_or("nowhere".to_owned(), |found| scrubjay_words::place_of(&found.content).into());
         let (kind, end) = finding.map_or(("-", "-"), |found| (found.kind.name(), found.resolution.name()));
         line(fault.description, fault.member, &fault.offset.to_string(), [&place, kind, end]);
     }
     for found in found.iter().filter(|finding| !faults.iter().any(|fault| fault.is_at(finding))) {
-        let place = place_of(&found.content);
+        let place = scrubjay_words::place_of(&found.content);
         let words = [&place, found.kind.name(), found.resolution.name()];
         line("(nothing)", found.member_number(), &found.member_offset().to_string(), words);
     }

@@ -1,10 +1,10 @@
 //! The progress line of one target: the most important parts stay in a narrow terminal.
 
-use scrubjay_control::doing::{doing, is_waiting_for_first_request};
 use scrubjay_core::quantity::{show_count, show_rest, show_time};
 use scrubjay_core::scrub::idle::WaitReason;
 use scrubjay_core::scrub::{Forecast, ScrubReport, ScrubState};
 use scrubjay_core::units::{Bytes, Nanos};
+use scrubjay_words::{doing, is_waiting_for_first_request};
 use std::collections::VecDeque;
 
 /// The time over which the rate is averaged.
@@ -78,7 +78,7 @@ impl ProgressLine {
                 };
                 let forecast = forecast.filter(|_| !unseen);
                 parts.push((3, forecast.map_or("ETA not known yet".to_owned(), eta)));
-                parts.push((4, doing(report)));
+                parts.push((4, String::from(doing(report))));
                 if unseen {
                     parts.push((4, format!("(longest so far {})", show_time(report.idle_longest))));
                 }

@@ -1,10 +1,10 @@
 //! News that is printed as it happens: new bad sectors, a budget that is exceeded, and troubles.
 
-use scrubjay_control::doing::held_up;
 use scrubjay_core::quantity::show_count;
 use scrubjay_core::scrub::ScrubReport;
 use scrubjay_core::scrub::verdict::{Cause, Unreadable};
 use scrubjay_core::units::{Nanos, Sector};
+use scrubjay_words::held_up;
 use std::collections::BTreeSet;
 
 /// New places that are named at a time, at most; the result names all.

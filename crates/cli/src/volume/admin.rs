@@ -8,7 +8,7 @@ use crate::exit::{Exit, Usage};
 use crate::say::{print_folded, print_line, print_prose};
 use anyhow::{Result, bail};
 use scrubjay_control::wording::moment;
-use scrubjay_core::finding::{Finding, FindingKind, Resolution};
+use scrubjay_core::finding::{Finding, Resolution};
 use scrubjay_core::quantity::show_count;
 use scrubjay_core::units::Bytes;
 use scrubjay_jobs::JobError;
@@ -18,9 +18,9 @@ use scrubjay_serve::volume::commands::{
     self, CommandAnswer, MemberEvent, MemberStatus, Occupied, VolumeCommand, VolumeEvent, VolumeEvents,
 };
 use scrubjay_serve::volume::conditions::{MemberCondition, VolumeCondition};
-use scrubjay_serve::volume::finding_words::{FindingWords, place_of};
+use scrubjay_serve::volume::finding_words::FindingWords;
+use scrubjay_words::{self as words, WrongWords};
 use serde::Serialize;
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::iter;
 use std::path::Path;
@@ -86,9 +86,6 @@ struct NoVolumeStatus {
     error: Option<String>,
 }
 
-/// Of a volume that does without as many members as it has parities.
-pub const NO_REDUNDANCY: &str = "NO REDUNDANCY LEFT: one more fault loses data";
-
 fn print(status: &commands::Status, width: Option<usize>, out: &mut impl Write) -> Result<()> {
     let headline = match status.state {
         state @ (VolumeCondition::Degraded | VolumeCondition::Broken) => state.to_string().to_uppercase(),
@@ -100,7 +97,7 @@ fn print(status: &commands::Status, width: Option<usize>, out: &mut impl Write) 
     let volume = format!("{name}: {headline}, {size} in {shape}, {chunk} chunks, {layout}, {scheme}");
     print_folded(out, &volume, width)?;
     if status.state.is_reduced() && status.redundancy_left() == Some(0) {
-        print_prose(out, "  ", NO_REDUNDANCY, width)?;
+        print_prose(out, "  ", &WrongWords::NoRedundancy.to_string(), width)?;
     }
     if let Some(device) = &status.device {
         print_folded(out, &format!("  block device {device}"), width)?;
@@ -205,7 +202,7 @@ pub fn findings(args: &FindingsArgs) -> Result<Exit> {
             }
         }
     }
-    for line in summaries(&all) {
+    for line in words::rows(&all) {
         print_line(&mut out, format_args!("{line}"))?;
     }
     let status = status_of(&socket)?;
@@ -298,7 +295,7 @@ const FOLLOW_PATIENCE: Duration = Duration::from_secs(3600);
 /// An event in one line.
 fn event_line(event: &VolumeEvent) -> String {
     match event {
-        VolumeEvent::Finding(finding) => describe(finding),
+        VolumeEvent::Finding(finding) => words::row(finding).into(),
         VolumeEvent::Volume(condition) => format!("the volume is {condition}"),
         VolumeEvent::Member(MemberEvent { member, path, state, detail }) => {
             let path = path.as_deref().map(|path| format!(" ({path})")).unwrap_or_default();
@@ -306,68 +303,6 @@ fn event_line(event: &VolumeEvent) -> String {
             format!("member {member}{path} is {}{detail}", state.predicate())
         }
     }
-}
-
-/// Findings on one member that are listed individually, at most.
-const LISTED_MAX: usize = 3;
-
-/// Findings in lines: by member, in the order of their places; many are summarised by their number, their kinds and the
-/// bytes between which they are.
-pub fn summaries(findings: &[Finding]) -> Vec<String> {
-    let mut members: BTreeMap<usize, Vec<&Finding>> = BTreeMap::new();
-    for finding in findings {
-        members.entry(finding.member_number()).or_default().push(finding);
-    }
-    let mut lines = Vec::new();
-    for (member, mut found) in members {
-        found.sort_by_key(|finding| finding.member_offset());
-        let [first, .., last] = &found[..] else {
-            lines.extend(found.into_iter().map(describe));
-            continue;
-        };
-        if found.len() <= LISTED_MAX {
-            lines.extend(found.into_iter().map(describe));
-            continue;
-        }
-        let path = first.member_name().map(|path| format!(" ({path})")).unwrap_or_default();
-        let (kinds, ends) = (
-            counts(found.iter().map(|found| found.kind.name())),
-            counts(found.iter().map(|found| found.resolution.name())),
-        );
-        let count = show_count(found.len() as u64);
-        let (from, to) = (Bytes(first.member_offset()), Bytes(last.member_offset()));
-        lines.push(format!("member {member}{path}: {count} rows wrong, from {from} to {to}: {kinds}: {ends}"));
-    }
-    lines
-}
-
-/// Counts of words, such as `3 corrupt, 2 torn-write`; if all are alike, the word alone.
-fn counts<'a>(words: impl Iterator<Item = &'a str>) -> String {
-    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
-    for word in words {
-        *counts.entry(word).or_default() += 1;
-    }
-    match counts.len() {
-        1 => counts.into_keys().next().expect("one").to_owned(),
-        _ => counts.iter().map(|(word, count)| format!("{} {word}", show_count(*count))).collect::<Vec<_>>().join(", "),
-    }
-}
-
-/// A finding in one line.
-pub fn describe(finding: &Finding) -> String {
-    let path = finding.member_name().map(|path| format!(" ({path})")).unwrap_or_default();
-    let target = match finding.kind {
-        FindingKind::MisdirectedWrite { member, offset } => format!(", meant for member {member} at byte {offset}"),
-        _ => String::new(),
-    };
-    format!(
-        "{}{target}: member {}{path} at byte {}, {}: {}",
-        finding.kind,
-        finding.member_number(),
-        finding.member_offset(),
-        place_of(&finding.content),
-        finding.resolution
-    )
 }
 
 /// Fails a member.
@@ -465,9 +400,8 @@ pub fn stop(args: &StopArgs) -> Result<Exit> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scrubjay_core::finding::{FoundChunk, FoundContent, FoundOn};
+
     use scrubjay_core::layout::Shape;
-    use scrubjay_core::units::{SectorRange, UnixSeconds};
 
     /// A server may be another program, and answer anything.
     #[test]
@@ -509,30 +443,5 @@ mod tests {
         let out = String::from_utf8(out).unwrap();
         assert_eq!((out.matches("\\e[2Jx").count(), out.lines().count()), (7, 9), "{out:?}");
         assert!(!out.contains('\u{1b}'), "{out:?}");
-    }
-
-    #[test]
-    fn many_findings_of_a_member_share_a_line_and_few_are_listed_in_order() {
-        let finding = |member: u64, offset: u64, kind| Finding {
-            place: SectorRange::at(0, 8),
-            kind,
-            resolution: Resolution::Repaired,
-            member: Some(FoundOn {
-                number: Some(member),
-                name: Some(format!("{member}.img")),
-                offset: Some(offset),
-                bytes: Bytes(0),
-            }),
-            content: FoundContent::Stripe { stripe: offset >> 16, chunk: FoundChunk::Data(0) },
-            since: UnixSeconds(1),
-        };
-        let many = [5, 3, 1, 2].map(|at| finding(1, at << 20, FindingKind::Corrupt));
-        let torn = finding(1, 4 << 20, FindingKind::TornWrite);
-        let few = [7, 6].map(|at| finding(0, at << 20, FindingKind::Corrupt));
-        let lines = summaries(&many.into_iter().chain([torn]).chain(few).collect::<Vec<_>>());
-        assert_eq!(lines.len(), 3, "{lines:?}");
-        assert!(lines[0].contains("at byte 6291456") && lines[1].contains("at byte 7340032"), "{lines:?}");
-        let expected = "member 1 (1.img): 5 rows wrong, from 1 MiB to 5 MiB: 4 corrupt, 1 torn-write: repaired";
-        assert_eq!(lines[2], expected);
     }
 }

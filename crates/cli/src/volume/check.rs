@@ -1,6 +1,5 @@
 //! `scrubjay volume check`: reads every stripe of a volume that is not served.
 
-use super::admin::summaries;
 use super::serve::{members, today};
 use crate::args::volume::Check;
 use crate::exit::Exit;
@@ -98,7 +97,7 @@ fn print(checked: &Checked, stripes: u64, may_repair: bool, out: &mut impl Write
         let members = if slots.len() == 1 { "member" } else { "members" };
         writeln!(out, "DEGRADED: it does without {members} {}", slots.join(", "))?;
     }
-    for line in summaries(&checked.findings) {
+    for line in scrubjay_words::rows(&checked.findings) {
         print_line(out, format_args!("{line}"))?;
     }
     let stopped = if checked.is_stopped { "; stopped early, the rest was not read" } else { "" };

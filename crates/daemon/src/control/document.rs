@@ -1,7 +1,6 @@
 //! The status document for verbs and pages: the watch's status, with the latest reports of sessions.
 
 use crate::sessions::{SessionRemarks, bytes_of};
-use scrubjay_control::doing::doing;
 use scrubjay_control::{
     ArrayEntry, ChannelEntry, DiskEntry, DoNowEntry, ForecastEntry, IncidentEntry, LightEntry, ObservedDocument,
     PoolEntry, ReadingActivity, ReadingEntry, SCHEMA, ToDoEntry, WatchDocument,
@@ -18,6 +17,7 @@ use scrubjay_watch::status::{
     ArrayStanding, DiskStanding, LightColour, LightName, ReadingStanding, ToDo, ToDoList, WatchStatus,
 };
 use scrubjay_words as words;
+use scrubjay_words::doing;
 
 /// The latest state of sessions, fresher than the last report to the watch.
 pub trait LiveSessions {
@@ -250,7 +250,7 @@ fn activity(
 ) -> (ReadingActivity, Option<String>) {
     match (reading.is_read, report) {
         (true, Some(report)) if report.activity == ScrubActivity::Waiting => {
-            (ReadingActivity::Waiting, Some(doing(report)))
+            (ReadingActivity::Waiting, Some(doing(report).into()))
         }
         (true, Some(_)) => (ReadingActivity::Reading, None),
         (true, None) => (ReadingActivity::Waiting, Some("its scrub begins".to_owned())),

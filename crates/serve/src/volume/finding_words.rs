@@ -123,12 +123,3 @@ pub fn finding_of(record: &VolumeFinding, path: Option<&str>, geometry: &Geometr
         since: UnixSeconds(0),
     }
 }
-
-/// What lies at a finding, for people: `stripe 5 D1`, `map 3`.
-pub fn place_of(content: &FoundContent) -> String {
-    match content {
-        FoundContent::Stripe { stripe, chunk } => format!("stripe {stripe} {chunk}"),
-        FoundContent::Metadata(block) => block.clone(),
-        FoundContent::Unknown | FoundContent::Extent { .. } => String::new(),
-    }
-}

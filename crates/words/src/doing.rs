@@ -1,9 +1,28 @@
-//! What a scrub does at the moment, or why it does nothing, in words: the same in a terminal and in the watch's status.
+//! What a scrub does at the moment, or why it does nothing: the same in a terminal and in the watch's status.
 
+use crate::sentence::{Said, sentences};
 use scrubjay_core::quantity::{show_rest, show_time};
 use scrubjay_core::scrub::ScrubReport;
 use scrubjay_core::scrub::idle::{Parameter, PolicyKind, WaitReason};
 use scrubjay_core::units::Nanos;
+
+sentences! {
+    pub(crate) DoingWords: "What a scrub does, or what it waits for" {
+        NoAnswer { time: String = "30 s" } => "NO ANSWER from the disk for {time}",
+        Reading => "reading",
+        InUse => "waiting: disk in use",
+        Learning => "learning this disk's load",
+        ForIdleness { wait: String = "31 s" } => "waiting for {wait} of idleness",
+        ForAnyIdleness => "waiting for idleness",
+        Pausing { pause: String = "5 ms" } => "pausing {pause} between requests",
+        AMinute => "waiting a minute to see whether the disk is in use",
+        BudgetUsedUp => "waiting: budget used up",
+        TooSlow => "waiting: requests take longer than the maximum",
+        HeldUp { wait: String = "31 s", longest: String = "2 s" } =>
+            "nothing was read: it waits for {wait} of idleness, and the longest so far was {longest}; try a shorter wait, or the \
+             policy budget",
+    }
+}
 
 /// A request that takes longer than this is reported as unanswered.
 const ANSWER_LATE: Nanos = Nanos::from_secs(10);
@@ -21,45 +40,39 @@ const WAIT_NAMED: Nanos = Nanos::from_millis(1);
 
 /// Why nothing was read since the session began, and what to do, if a policy whose wait can be set ([`Parameter::Wait`])
 /// waits for longer idleness than there has been. (The budget chooses its wait itself.)
-pub fn held_up(report: &ScrubReport, policy: &str) -> Option<String> {
+pub fn held_up(report: &ScrubReport, policy: &str) -> Option<Said> {
     let has_wait = PolicyKind::named(policy).is_some_and(|kind| kind.uses.contains(&Parameter::Wait));
     let (verified, longest) = (report.bytes_verified_now.0, report.idle_longest);
     match report.waits_for {
         Some(WaitReason::Idleness(Some(wait)))
             if has_wait && verified == 0 && report.elapsed >= HELD_UP_FROM && longest < wait =>
         {
-            Some(format!(
-                "nothing was read: it waits for {} of idleness, and the longest so far was {}; try a shorter \
-                 wait, or the policy budget",
-                show_time(wait),
-                show_time(longest)
-            ))
+            Some(DoingWords::HeldUp { wait: show_time(wait), longest: show_time(longest) }.into())
         }
         _ => None,
     }
 }
 
 /// What the scrub does, or why it does nothing.
-pub fn doing(report: &ScrubReport) -> String {
+pub fn doing(report: &ScrubReport) -> Said {
     if report.in_flight_for > ANSWER_LATE {
-        return format!("NO ANSWER from the disk for {}", show_rest(report.in_flight_for));
+        return DoingWords::NoAnswer { time: show_rest(report.in_flight_for) }.into();
     }
-    match report.waits_for {
-        None => "reading".to_owned(),
-        Some(WaitReason::InUse) => "waiting: disk in use".to_owned(),
-        Some(WaitReason::Idleness(_)) if report.setting.cautious => "learning this disk's load".to_owned(),
+    let words = match report.waits_for {
+        None => DoingWords::Reading,
+        Some(WaitReason::InUse) => DoingWords::InUse,
+        Some(WaitReason::Idleness(_)) if report.setting.cautious => DoingWords::Learning,
         Some(WaitReason::Idleness(Some(wait))) if wait >= WAIT_NAMED => {
-            format!("waiting for {} of idleness", show_time(wait))
+            DoingWords::ForIdleness { wait: show_time(wait) }
         }
-        Some(WaitReason::Idleness(_)) => "waiting for idleness".to_owned(),
-        Some(WaitReason::Pause(pause)) if pause < WAIT_NAMED => "reading".to_owned(),
-        Some(WaitReason::Pause(pause)) => format!("pausing {} between requests", show_time(pause)),
-        Some(WaitReason::Budget) if is_waiting_for_first_request(report) => {
-            "waiting a minute to see whether the disk is in use".to_owned()
-        }
-        Some(WaitReason::Budget) => "waiting: budget used up".to_owned(),
-        Some(WaitReason::TooSlow) => "waiting: requests take longer than the maximum".to_owned(),
-    }
+        Some(WaitReason::Idleness(_)) => DoingWords::ForAnyIdleness,
+        Some(WaitReason::Pause(pause)) if pause < WAIT_NAMED => DoingWords::Reading,
+        Some(WaitReason::Pause(pause)) => DoingWords::Pausing { pause: show_time(pause) },
+        Some(WaitReason::Budget) if is_waiting_for_first_request(report) => DoingWords::AMinute,
+        Some(WaitReason::Budget) => DoingWords::BudgetUsedUp,
+        Some(WaitReason::TooSlow) => DoingWords::TooSlow,
+    };
+    words.into()
 }
 
 #[cfg(test)]
