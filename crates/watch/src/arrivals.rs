@@ -2,15 +2,16 @@
 
 use crate::calendar::{after, elapsed};
 use crate::facts::{ArrayFacts, DiskFacts, DiskKey, MediaKind, SubjectKey};
+use crate::known::{ArrayState, DiskState, MISSING_AFTER};
 use crate::reading::{ReadingState, SessionPhase};
 use crate::rows::RowKey;
-use crate::state::{ArrayState, DiskState, MISSING_AFTER, Watch};
+use crate::state::Watch;
 use scrubjay_core::units::UnixSeconds;
 
 impl Watch {
     pub(crate) fn disk_seen(&mut self, now: UnixSeconds, mut facts: DiskFacts) {
         facts.key = self.key_among_twins(&facts);
-        let present_name = self.disks.get(&facts.key).and_then(|disk| disk.live.name.as_ref());
+        let present_name = self.seen.disks.get(&facts.key).and_then(|disk| disk.live.name.as_ref());
         if present_name.is_none_or(|name| *name == facts.name) {
             self.record_disk(now, facts);
             return;
@@ -19,8 +20,8 @@ impl Watch {
         // both stay.
         self.disk_gone(now, &facts.name);
         let name = facts.name.clone();
-        self.sightings.insert(name, (facts, now));
-        self.wake_at(after(now, MISSING_AFTER));
+        self.seen.sightings.insert(name, (facts, now));
+        self.turns.wake_at(after(now, MISSING_AFTER));
     }
 
     /// Takes a disk that stays under a second name, while its identity stays under the first, for another disk: its
@@ -28,18 +29,18 @@ impl Watch {
     pub(crate) fn register_twins(&mut self, now: UnixSeconds) {
         let is_twin = |(_, since): &(DiskFacts, UnixSeconds)| elapsed(now, *since) >= MISSING_AFTER;
         let names: Vec<String> =
-            self.sightings.iter().filter(|(_, seen)| is_twin(seen)).map(|(name, _)| name.clone()).collect();
-        for (mut facts, _) in names.iter().filter_map(|name| self.sightings.remove(name)).collect::<Vec<_>>() {
+            self.seen.sightings.iter().filter(|(_, seen)| is_twin(seen)).map(|(name, _)| name.clone()).collect();
+        for (mut facts, _) in names.iter().filter_map(|name| self.seen.sightings.remove(name)).collect::<Vec<_>>() {
             facts.key = self.twin_key(&facts);
             self.record_disk(now, facts);
         }
-        let next = self.sightings.values().map(|(_, since)| after(*since, MISSING_AFTER)).min();
-        next.into_iter().for_each(|next| self.wake_at(next));
+        let next = self.seen.sightings.values().map(|(_, since)| after(*since, MISSING_AFTER)).min();
+        next.into_iter().for_each(|next| self.turns.wake_at(next));
     }
 
     /// The key of a disk that gives the identity of another one: with its size, else with its place, else with its name.
     fn twin_key(&self, facts: &DiskFacts) -> DiskKey {
-        let other = self.disks.get(&facts.key).map(|disk| &disk.row.facts);
+        let other = self.seen.disks.get(&facts.key).map(|disk| &disk.row.facts);
         match (&facts.place, other) {
             (_, Some(other)) if other.sectors != facts.sectors => DiskKey(format!("{}@{}", facts.key, facts.sectors)),
             (Some(place), _) => DiskKey(format!("{}@{place}", facts.key)),
@@ -52,6 +53,7 @@ impl Watch {
     fn key_among_twins(&self, facts: &DiskFacts) -> DiskKey {
         let start = format!("{}@", facts.key);
         let twins: Vec<&DiskFacts> = self
+            .seen
             .disks
             .range(DiskKey(start.clone())..)
             .map(|(key, disk)| (key, &disk.row.facts))
@@ -61,7 +63,7 @@ impl Watch {
         if twins.is_empty() {
             return facts.key.clone();
         }
-        let first = self.disks.get(&facts.key).map(|disk| &disk.row.facts);
+        let first = self.seen.disks.get(&facts.key).map(|disk| &disk.row.facts);
         let alike: Vec<&DiskFacts> =
             first.into_iter().chain(twins).filter(|known| known.sectors == facts.sectors).collect();
         let by_place = alike.iter().find(|known| known.place.is_some() && known.place == facts.place);
@@ -75,14 +77,14 @@ impl Watch {
 
     /// Records that a disk is where its facts say.
     fn record_disk(&mut self, now: UnixSeconds, mut facts: DiskFacts) {
-        self.sightings.remove(&facts.name);
-        if self.names.get(&facts.name).is_some_and(|key| *key != facts.key) {
+        self.seen.sightings.remove(&facts.name);
+        if self.seen.names.get(&facts.name).is_some_and(|key| *key != facts.key) {
             self.disk_gone(now, &facts.name);
         }
         let (key, name) = (facts.key.clone(), facts.name.clone());
-        self.names.insert(name.clone(), key.clone());
-        let is_new = !self.disks.contains_key(&key);
-        let disk = self.disks.entry(key.clone()).or_insert_with(|| DiskState::new(facts.clone(), now));
+        self.seen.names.insert(name.clone(), key.clone());
+        let is_new = !self.seen.disks.contains_key(&key);
+        let disk = self.seen.disks.entry(key.clone()).or_insert_with(|| DiskState::new(facts.clone(), now));
         if facts.sectors == 0 {
             facts.sectors = disk.row.facts.sectors; // not known now, but it was before
         }
@@ -105,23 +107,24 @@ impl Watch {
             *disk = DiskState::restored(disk.row.clone(), reading, now);
         }
         disk.live.name = Some(name);
-        self.are_passes_planned = false;
+        self.turns.are_passes_planned = false;
     }
 
     pub(crate) fn disk_gone(&mut self, now: UnixSeconds, name: &str) {
-        self.sightings.remove(name);
-        let Some(key) = self.names.remove(name) else { return };
-        if let Some(disk) = self.disks.get_mut(&key) {
+        self.seen.sightings.remove(name);
+        let Some(key) = self.seen.names.remove(name) else { return };
+        if let Some(disk) = self.seen.disks.get_mut(&key) {
             (disk.live.name, disk.live.since, disk.reading.live.session) = (None, now, SessionPhase::None);
         }
-        let moved_name = self.sightings.iter().find(|(_, (facts, _))| facts.key == key).map(|(name, _)| name.clone());
-        if let Some((facts, _)) = moved_name.and_then(|name| self.sightings.remove(&name)) {
+        let moved_name =
+            self.seen.sightings.iter().find(|(_, (facts, _))| facts.key == key).map(|(name, _)| name.clone());
+        if let Some((facts, _)) = moved_name.and_then(|name| self.seen.sightings.remove(&name)) {
             self.record_disk(now, facts);
         }
     }
 
     pub(crate) fn array_seen(&mut self, now: UnixSeconds, mut facts: ArrayFacts) {
-        let known = self.arrays.get(&facts.key);
+        let known = self.seen.arrays.get(&facts.key);
         if let Some(pool) = &mut facts.pool {
             pool.remember(known.and_then(|known| known.facts.pool.as_ref()), now);
         }
@@ -133,13 +136,13 @@ impl Watch {
         }
         let key = facts.key.clone();
         let was_absent = known.is_none_or(|known| known.absent_since.is_some());
-        let known = self.arrays.remove(&key);
+        let known = self.seen.arrays.remove(&key);
         let mut places = known.as_ref().map(|known| known.places.clone()).unwrap_or_default();
         let present = facts
             .members
             .iter()
             .enumerate()
-            .filter_map(|(place, member)| Some((place, self.names.get(member.disk.as_deref()?)?.clone())));
+            .filter_map(|(place, member)| Some((place, self.seen.names.get(member.disk.as_deref()?)?.clone())));
         places.extend(present);
         let known = known.and_then(|known| known.reading);
         let row_key = RowKey::Reading(SubjectKey::Array(key.clone()));
@@ -160,17 +163,12 @@ impl Watch {
                 Some(known)
             }
         };
-        self.arrays.insert(key, ArrayState { facts, absent_since: None, reading, places });
-        self.are_passes_planned = false;
-    }
-
-    /// The arrays that are present. An absent array holds nothing back: its members' names may belong to other disks by now.
-    pub(crate) fn present_arrays(&self) -> impl Iterator<Item = &ArrayFacts> {
-        self.arrays.values().filter(|array| array.absent_since.is_none()).map(|array| &array.facts)
+        self.seen.arrays.insert(key, ArrayState { facts, absent_since: None, reading, places });
+        self.turns.are_passes_planned = false;
     }
 
     pub(crate) fn array_gone(&mut self, now: UnixSeconds, key: &str) {
-        if let Some(array) = self.arrays.get_mut(key) {
+        if let Some(array) = self.seen.arrays.get_mut(key) {
             array.absent_since.get_or_insert(now);
             array.reading.iter_mut().for_each(|reading| reading.live.session = SessionPhase::None);
         }

@@ -9,9 +9,10 @@ use crate::facts::{
 };
 use crate::health::{DriveReport, NVME_TEMPERATURE};
 use crate::hold::SessionFault;
+use crate::known::{DiskLive, DiskState};
 use crate::reading::{ReadingState, SessionPhase};
 use crate::rows::{RowKey, SessionRefusal};
-use crate::state::{DiskLive, DiskState, Watch};
+use crate::state::Watch;
 use scrubjay_core::units::UnixSeconds;
 
 /// Degrees Celsius by which a disk that was too hot must cool down before it is read again.
@@ -34,7 +35,7 @@ impl Watch {
             facts.attributes.iter_mut().for_each(|line| *line = AtaAttribute::usual(line.id, line.raw));
         }
         let (spinning, flash) = (self.settings.celsius_max, self.settings.celsius_max_flash);
-        let Some(disk) = self.disk_by_name(name) else { return false };
+        let Some(disk) = self.seen.disk_by_name(name) else { return false };
         let limit = if disk.row.facts.media == MediaKind::Flash { flash } else { spinning };
         if disk.live.smart_requested.0 == 0 {
             return false; // this disk was not asked yet: the answer is of the disk that had the name before
@@ -125,7 +126,7 @@ impl Watch {
         let is_pass_over = passes.finished != before.finished;
         if is_pass_over {
             self.note_forecast(now, &key);
-            self.are_passes_planned = false;
+            self.turns.are_passes_planned = false;
             self.reading_mut(&key).into_iter().for_each(|reading| reading.live.is_wanted = false);
         }
         if is_news {
@@ -134,7 +135,7 @@ impl Watch {
         if let (SubjectKey::Disk(key), SessionNews::Finished(report)) = (key, &news)
             && is_pass_over
             && report.service_nanos > 0
-            && let Some(disk) = self.disks.get_mut(&key)
+            && let Some(disk) = self.seen.disks.get_mut(&key)
         {
             note_service(disk, report.service_nanos);
             self.pending.change(RowKey::Disk(key));

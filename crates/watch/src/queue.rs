@@ -14,7 +14,7 @@ type Places = Vec<UnixSeconds>;
 impl Watch {
     /// The expected course of all passes.
     pub(crate) fn foresee(&self, now: UnixSeconds) -> AllForeseen {
-        let arrays: Vec<_> = self.present_arrays().collect();
+        let arrays: Vec<_> = self.seen.present_arrays().collect();
         let mut array_places: Vec<Places> = vec![vec![now]; arrays.len()];
         // For most disks one look-up shows that they are members of no array.
         let members: BTreeSet<&str> =

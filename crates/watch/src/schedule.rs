@@ -5,11 +5,12 @@ use crate::events::{WatchBug, WatchOp};
 use crate::facts::{ArrayActivity, ArrayFacts, MediaKind, SubjectKey};
 use crate::forecast::PassForecast;
 use crate::hold::HoldBack;
+use crate::known::DiskState;
 use crate::problem::ReadingHelp;
 use crate::reading::{ReadingState, SessionPhase};
 use crate::rows::RowKey;
 use crate::settings;
-use crate::state::{DiskState, Watch};
+use crate::state::Watch;
 use crate::subject::WatchedSubject;
 use scrubjay_core::units::{Nanos, SECTOR_BYTES, UnixSeconds};
 use std::collections::BTreeMap;
@@ -56,7 +57,7 @@ impl Watch {
             reading.live.pass_seconds = reading.idle.seconds_for(Self::bytes(reading), hour, &open);
         }
         let mut controllers: BTreeMap<&str, Vec<WatchedSubject<'_>>> = BTreeMap::new();
-        for disk in self.disks.values().filter(|disk| disk.live.name.is_some()) {
+        for disk in self.seen.disks.values().filter(|disk| disk.live.name.is_some()) {
             if let Some(controller) = &disk.row.facts.controller {
                 controllers.entry(controller).or_default().push(WatchedSubject::Disk(disk));
             }
@@ -65,7 +66,7 @@ impl Watch {
             self.subjects().filter(|subject| subject.is_present() && subject.is_in(array)).collect()
         };
         let single_subjects = self.subjects().map(|subject| (vec![subject], 1));
-        let arrays = self.present_arrays().map(|array| (in_array(array), 1));
+        let arrays = self.seen.present_arrays().map(|array| (in_array(array), 1));
         let by_controller = controllers.into_values().map(|disks| (disks, self.settings.controller_max.max(1) as u64));
         let mut latest: BTreeMap<SubjectKey, UnixSeconds> = BTreeMap::new();
         for (subjects, at_a_time) in single_subjects.chain(arrays).chain(by_controller) {
@@ -110,7 +111,7 @@ impl Watch {
             WatchedSubject::Disk(disk) => vec![disk],
             WatchedSubject::Array(array, _) => {
                 let names = array.facts.members.iter().filter_map(|member| member.disk.as_deref());
-                names.filter_map(|name| self.disks.get(self.names.get(name)?)).collect()
+                names.filter_map(|name| self.seen.disks.get(self.seen.names.get(name)?)).collect()
             }
         }
     }
@@ -127,11 +128,11 @@ impl Watch {
         if self.host.paused_until > now && !self.is_planted(WatchBug::IgnorePause) {
             return Some(HoldBack::Paused(self.host.paused_until));
         }
-        if self.is_on_battery {
+        if self.seen.is_on_battery {
             return Some(HoldBack::OnBattery);
         }
         let heeds_arrays = !self.is_planted(WatchBug::IgnoreArrays);
-        for array in self.present_arrays().filter(|array| heeds_arrays && subject.is_in(array)) {
+        for array in self.seen.present_arrays().filter(|array| heeds_arrays && subject.is_in(array)) {
             let array_name = || array.name.clone();
             match array.activity {
                 ArrayActivity::Rebuilding => return Some(HoldBack::Rebuilding(array_name())),
@@ -175,7 +176,7 @@ impl Watch {
         let key = subject.key();
         let is_busy = |other: &WatchedSubject<'_>| other.reading().is_busy() && other.key() != key;
         if !self.is_planted(WatchBug::ReadMembersTogether) {
-            for array in self.present_arrays().filter(|array| subject.is_in(array)) {
+            for array in self.seen.present_arrays().filter(|array| subject.is_in(array)) {
                 match self.subjects().filter(is_busy).find(|other| other.is_in(array)) {
                     Some(WatchedSubject::Disk(_)) => return Some(HoldBack::MemberBusy(array.name.clone())),
                     Some(WatchedSubject::Array(busy, _)) => return Some(HoldBack::ArrayBusy(busy.facts.name.clone())),
@@ -191,7 +192,8 @@ impl Watch {
             .subjects()
             .filter(is_busy)
             .any(|other| matches!(other, WatchedSubject::Array(..)) && self.disks_of(other).into_iter().any(is_behind));
-        let busy_disks = self.disks.values().filter(|other| is_behind(other) && is_busy(&WatchedSubject::Disk(other)));
+        let busy_disks =
+            self.seen.disks.values().filter(|other| is_behind(other) && is_busy(&WatchedSubject::Disk(other)));
         let is_full = is_full || busy_disks.count() >= self.settings.controller_max.max(1);
         (is_full && !self.is_planted(WatchBug::IgnoreController)).then_some(HoldBack::ControllerBusy)
     }
@@ -266,7 +268,7 @@ impl Watch {
             wake = after(now, RECHECK);
             self.pending.after_rows(name.map(|name| WatchOp::StopSession(name, hold_back)));
         }
-        self.wake_at(wake);
+        self.turns.wake_at(wake);
         waiting.sort();
         // While an array waits for some of its members, its other members do not begin again before it.
         let mut reserved: Vec<String> = Vec::new();

@@ -7,11 +7,12 @@ use crate::facts::{ArrayActivity, ArrayFacts};
 use crate::forecast::{AllForeseen, ForeseenPass};
 use crate::health::HealthState;
 use crate::incident::{IncidentKey, IncidentKind, IncidentRow, IncidentSubject, Urgency};
+use crate::known::DiskState;
 use crate::outbox::WAITS_LONG;
 use crate::pool::{PoolLosses, ZpoolFacts};
 use crate::reading::SessionPhase;
 use crate::rows::MessageRow;
-use crate::state::{DiskState, Watch};
+use crate::state::Watch;
 use crate::status::*;
 use crate::subject::WatchedSubject;
 use scrubjay_core::units::UnixSeconds;
@@ -29,8 +30,9 @@ impl Watch {
     pub fn status(&self, now: UnixSeconds) -> WatchStatus {
         let foreseen = self.foresee(now);
         let disks: Vec<DiskStanding> =
-            self.disks.values().map(|disk| self.disk_standing(disk, &foreseen, now)).collect();
+            self.seen.disks.values().map(|disk| self.disk_standing(disk, &foreseen, now)).collect();
         let arrays: Vec<ArrayStanding> = self
+            .seen
             .arrays
             .values()
             .map(|array| ArrayStanding {
@@ -50,16 +52,16 @@ impl Watch {
             light.colour = LightColour::Grey;
         }
         // Whether alerts arrive is known all the same.
-        let is_blind = self.blind_since.is_some();
+        let is_blind = self.seen.blind_since.is_some();
         for light in lights[..3].iter_mut().filter(|light| light.colour == LightColour::Green && is_blind) {
             (light.colour, light.is_of_before) = (LightColour::Grey, true);
         }
-        let present = || self.incidents.values().filter(|incident| incident.is_present(now));
+        let present = || self.told.incidents.values().filter(|incident| incident.is_present(now));
         let mut open: Vec<_> = present().filter(|incident| !incident.is_accepted).collect();
         open.sort_by_key(|incident| (std::cmp::Reverse(incident.condition.urgency), incident.opened));
         let verdict = self.verdict(now, &open, present().next().is_some(), &lights);
         let to_do = self.to_do(&open, lights[3].colour);
-        let mut incidents: Vec<IncidentRow> = self.incidents.values().cloned().collect();
+        let mut incidents: Vec<IncidentRow> = self.told.incidents.values().cloned().collect();
         incidents.sort_by_key(|incident| (std::cmp::Reverse(incident.condition.urgency), incident.opened));
         WatchStatus {
             verdict,
@@ -68,8 +70,8 @@ impl Watch {
             disks,
             arrays,
             incidents,
-            channels: self.channels.values().cloned().collect(),
-            waiting: self.outbox.keys().copied().collect(),
+            channels: self.mail.channels.values().cloned().collect(),
+            waiting: self.mail.outbox.keys().copied().collect(),
             paused_until: Some(self.host.paused_until).filter(|&until| until > now),
             is_clock_doubted: self.clock.is_doubted(),
         }
@@ -92,7 +94,7 @@ impl Watch {
             matches!(light.colour, LightColour::Yellow | LightColour::Red) && !self.is_accepted(light.name)
         };
         let is_well = |light: &StatusLight| matches!(light.colour, LightColour::Green | LightColour::None);
-        match (problems, self.blind_since) {
+        match (problems, self.seen.blind_since) {
             _ if self.clock.is_doubted() => StatusVerdict::ClockDoubted(now),
             (problems, Some(since)) => StatusVerdict::Blind(since, problems),
             (Some(problems), None) => StatusVerdict::Problems(problems),
@@ -109,7 +111,7 @@ impl Watch {
 
     /// Is an accepted incident among those that this light shows?
     fn is_accepted(&self, light: LightName) -> bool {
-        self.incidents.keys().any(|IncidentKey { subject, kind }| match (light, subject) {
+        self.told.incidents.keys().any(|IncidentKey { subject, kind }| match (light, subject) {
             (LightName::Disks, IncidentSubject::Disk(_)) => {
                 matches!(kind, IncidentKind::Health | IncidentKind::Missing | IncidentKind::Unknown)
             }
@@ -130,10 +132,10 @@ impl Watch {
             |incident: &&&IncidentRow| ToDo::Incident(incident.key.clone(), Box::new(incident.condition.clone()));
         let (notices, urgent): (Vec<&&IncidentRow>, Vec<&&IncidentRow>) =
             open.iter().partition(|incident| incident.condition.urgency == Urgency::Notice);
-        let is_failing = self.channels.values().any(|channel| channel.failing_since.is_some());
+        let is_failing = self.mail.channels.values().any(|channel| channel.failing_since.is_some());
         let alerts = match alerts {
             LightColour::Green => None,
-            _ if self.channels.is_empty() => Some(ToDo::SetUpChannel),
+            _ if self.mail.channels.is_empty() => Some(ToDo::SetUpChannel),
             _ if is_failing => Some(ToDo::SeeWhyNotAccepted),
             _ => Some(ToDo::ProveAlerts),
         };
@@ -194,12 +196,12 @@ impl Watch {
     fn redundancy_light(&self) -> StatusLight {
         let light = |colour, shows| StatusLight::of(LightName::Redundancy, colour, shows);
         // The worst array of all: absent, then degraded, then the least redundancy, then rebuilding.
-        let worst = self.arrays.values().min_by_key(|array| {
+        let worst = self.seen.arrays.values().min_by_key(|array| {
             let facts = &array.facts;
             (array.absent_since.is_none(), !facts.is_degraded(), facts.redundancy_left(), !is_rebuilding(facts))
         });
         let Some(worst) = worst else {
-            let colour = if self.are_arrays_known { LightColour::None } else { LightColour::Grey };
+            let colour = if self.seen.are_arrays_known { LightColour::None } else { LightColour::Grey };
             return light(colour, LightShows::NoArray);
         };
         if self.is_planted(WatchBug::RedundancyGreen) {
@@ -209,12 +211,12 @@ impl Watch {
         if worst.absent_since.is_some() {
             return light(LightColour::Red, LightShows::ArrayGone(facts.card()));
         }
-        let pools = || self.present_arrays().filter_map(|array| Some((&array.name, array.pool.as_ref()?)));
+        let pools = || self.seen.present_arrays().filter_map(|array| Some((&array.name, array.pool.as_ref()?)));
         if let Some((name, state)) = pools().find_map(|(name, pool)| Some((name, pool.failed.clone()?))) {
             return light(LightColour::Red, LightShows::PoolFailed(name.clone(), state));
         }
         let of_pools = pools().filter_map(|(name, pool)| Some(LossShown::Pool(name.clone(), pool.damage()?)));
-        let of_volumes = self.present_arrays().filter_map(|array| {
+        let of_volumes = self.seen.present_arrays().filter_map(|array| {
             let stripes = array.lost_stripes.filter(|stripes| *stripes > 0)?;
             Some(LossShown::Volume(array.name.clone(), stripes))
         });
@@ -224,8 +226,8 @@ impl Watch {
         }
         let is_unknown = |(_, pool): &(&String, &ZpoolFacts)| matches!(pool.losses, PoolLosses::Unknown(_));
         let unknown = pools().find(is_unknown).map(|(name, _)| name.clone());
-        let rebuilding = self.arrays.values().map(|array| &array.facts).find(|facts| is_rebuilding(facts));
-        let shared: usize = self.arrays.values().map(|array| self.risk(&array.facts).shared.len()).sum();
+        let rebuilding = self.seen.arrays.values().map(|array| &array.facts).find(|facts| is_rebuilding(facts));
+        let shared: usize = self.seen.arrays.values().map(|array| self.risk(&array.facts).shared.len()).sum();
         let left = facts.redundancy_left();
         let shows = |unknown| LightShows::Redundancy { array: facts.card(), left, shared, unknown };
         match rebuilding {
@@ -261,12 +263,12 @@ impl Watch {
 
     fn alerts_light(&self, now: UnixSeconds) -> StatusLight {
         let light = |colour, shows| StatusLight::of(LightName::Alerts, colour, shows);
-        if self.channels.is_empty() {
+        if self.mail.channels.is_empty() {
             return light(LightColour::Red, LightShows::NoChannel);
         }
         let waits_long = |row: &&MessageRow| row.attempts > 0 && elapsed(now, row.written) >= WAITS_LONG;
-        let waiting = self.outbox.values().filter(waits_long).count();
-        let shown = self.channels.values().map(|channel| ChannelShown {
+        let waiting = self.mail.outbox.values().filter(waits_long).count();
+        let shown = self.mail.channels.values().map(|channel| ChannelShown {
             name: channel.name.clone(),
             failing_since: channel.failing_since,
             proof: channel.proof(now),

@@ -1,8 +1,9 @@
 //! What is read in passes: a disk, or an array by its own checker.
 
 use crate::facts::{ArrayFacts, DiskKey, SessionSubject, SubjectKey};
+use crate::known::{ArrayState, DiskState};
 use crate::reading::ReadingState;
-use crate::state::{ArrayState, DiskState, Watch};
+use crate::state::Watch;
 
 /// Something that is read in passes.
 #[derive(Clone, Copy, Debug)]
@@ -72,14 +73,18 @@ impl<'a> WatchedSubject<'a> {
 impl Watch {
     /// All that is read in passes: the disks, then the arrays whose checkers can be driven; absent ones included.
     pub(crate) fn subjects(&self) -> impl Iterator<Item = WatchedSubject<'_>> {
-        self.disks.values().map(WatchedSubject::Disk).chain(self.arrays.values().filter_map(WatchedSubject::of_array))
+        self.seen
+            .disks
+            .values()
+            .map(WatchedSubject::Disk)
+            .chain(self.seen.arrays.values().filter_map(WatchedSubject::of_array))
     }
 
     /// The subject of a key; `None`: there is none.
     pub(crate) fn subject(&self, key: &SubjectKey) -> Option<WatchedSubject<'_>> {
         match key {
-            SubjectKey::Disk(key) => self.disks.get(key).map(WatchedSubject::Disk),
-            SubjectKey::Array(key) => self.arrays.get(key).and_then(WatchedSubject::of_array),
+            SubjectKey::Disk(key) => self.seen.disks.get(key).map(WatchedSubject::Disk),
+            SubjectKey::Array(key) => self.seen.arrays.get(key).and_then(WatchedSubject::of_array),
         }
     }
 
@@ -89,22 +94,22 @@ impl Watch {
 
     pub(crate) fn reading_mut(&mut self, key: &SubjectKey) -> Option<&mut ReadingState> {
         match key {
-            SubjectKey::Disk(key) => self.disks.get_mut(key).map(|disk| &mut disk.reading),
-            SubjectKey::Array(key) => self.arrays.get_mut(key)?.reading.as_mut(),
+            SubjectKey::Disk(key) => self.seen.disks.get_mut(key).map(|disk| &mut disk.reading),
+            SubjectKey::Array(key) => self.seen.arrays.get_mut(key)?.reading.as_mut(),
         }
     }
 
     pub(crate) fn readings_mut(&mut self) -> impl Iterator<Item = &mut ReadingState> {
-        let arrays = self.arrays.values_mut().filter_map(|array| array.reading.as_mut());
-        self.disks.values_mut().map(|disk| &mut disk.reading).chain(arrays)
+        let arrays = self.seen.arrays.values_mut().filter_map(|array| array.reading.as_mut());
+        self.seen.disks.values_mut().map(|disk| &mut disk.reading).chain(arrays)
     }
 
     /// The subject that the pump calls by this name; `None`: it is not present.
     pub(crate) fn key_of(&self, subject: &SessionSubject) -> Option<SubjectKey> {
         match subject {
-            SessionSubject::Disk(name) => self.names.get(name).cloned().map(SubjectKey::Disk),
+            SessionSubject::Disk(name) => self.seen.names.get(name).cloned().map(SubjectKey::Disk),
             SessionSubject::Array(key) => {
-                self.arrays.get(key).filter(|array| array.absent_since.is_none())?;
+                self.seen.arrays.get(key).filter(|array| array.absent_since.is_none())?;
                 Some(SubjectKey::Array(key.clone()))
             }
         }

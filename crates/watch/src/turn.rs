@@ -7,12 +7,17 @@ use crate::events::{PersonCommand, WatchBug, WatchEvent, WatchOp};
 use crate::facts::{MediaKind, SessionNews, SubjectKey};
 use crate::forecast::IdleWeek;
 use crate::incident::{GATHER, IncidentKey, IncidentKind, IncidentRow, IncidentSubject, MessageReason};
+use crate::known::{ArrayState, DiskState, MISSING_AFTER};
 use crate::loss::HistoryLoss;
+use crate::mail::Mail;
 use crate::pending::Pending;
 use crate::reading::{ReadingState, SessionPhase};
 use crate::rows::{CLOCK_SLACK, HostRow, ReadingRow, RowKey, WatchRow};
+use crate::seen::Seen;
 use crate::settings::WatchSettings;
-use crate::state::{ArrayState, DiskState, MISSING_AFTER, Watch};
+use crate::state::Watch;
+use crate::told::ToldIncidents;
+use crate::turns::Turns;
 use scrubjay_core::units::UnixSeconds;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,26 +35,11 @@ impl Watch {
             calendar,
             clock: ClockTrust::default(),
             host: HostRow::default(),
-            disks: BTreeMap::new(),
-            names: BTreeMap::new(),
-            sightings: BTreeMap::new(),
-            arrays: BTreeMap::new(),
-            incidents: BTreeMap::new(),
-            past: BTreeMap::new(),
-            outbox: BTreeMap::new(),
-            channels: BTreeMap::new(),
-            wrong_codes: BTreeMap::new(),
-            is_on_battery: false,
-            are_arrays_known: false,
-            blind_since: None,
-            tells_from: UnixSeconds(0),
+            seen: Seen::default(),
+            told: ToldIncidents::default(),
+            mail: Mail::default(),
             pending: Pending::default(),
-            last_turn: now,
-            wake: now,
-            is_resumed: false,
-            is_marked: false,
-            are_passes_planned: false,
-            foreseen: (UnixSeconds(0), BTreeMap::new()),
+            turns: Turns::new(now),
             #[cfg(feature = "planted")]
             planted: None,
         };
@@ -59,7 +49,7 @@ impl Watch {
                 WatchRow::Host(row) => watch.host = row,
                 WatchRow::Disk(row) => {
                     let reading = ReadingState::new(row.facts.sectors, row.facts.media, now);
-                    watch.disks.insert(row.facts.key.clone(), DiskState::restored(*row, reading, now));
+                    watch.seen.disks.insert(row.facts.key.clone(), DiskState::restored(*row, reading, now));
                 }
                 WatchRow::Reading(key, row) => drop(readings.insert(key, *row)),
                 WatchRow::Idle(key, week) => drop(idle.insert(key, *week)),
@@ -68,15 +58,15 @@ impl Watch {
                     let reading = ReadingState::new(sectors, MediaKind::Spinning, now);
                     let array =
                         ArrayState { facts, absent_since: Some(now), reading: Some(reading), places: BTreeMap::new() };
-                    watch.arrays.insert(array.facts.key.clone(), array);
+                    watch.seen.arrays.insert(array.facts.key.clone(), array);
                 }
-                WatchRow::Incident(row) => drop(watch.incidents.insert(row.key.clone(), *row)),
-                WatchRow::Past(row) => drop(watch.past.insert(row.key.clone(), *row)),
-                WatchRow::Message(row) => drop(watch.outbox.insert(row.number, *row)),
-                WatchRow::Channel(row) => drop(watch.channels.insert(row.name.clone(), row)),
+                WatchRow::Incident(row) => drop(watch.told.incidents.insert(row.key.clone(), *row)),
+                WatchRow::Past(row) => drop(watch.told.past.insert(row.key.clone(), *row)),
+                WatchRow::Message(row) => drop(watch.mail.outbox.insert(row.number, *row)),
+                WatchRow::Channel(row) => drop(watch.mail.channels.insert(row.name.clone(), row)),
             }
         }
-        for array in watch.arrays.values_mut() {
+        for array in watch.seen.arrays.values_mut() {
             // If the array's checker was never driven there is no such row.
             if !readings.contains_key(&SubjectKey::Array(array.facts.key.clone())) {
                 array.reading = None;
@@ -97,12 +87,13 @@ impl Watch {
     /// Marks messages that were under way, which may have arrived.
     fn mark_repeats(&mut self, now: UnixSeconds) {
         if self.is_planted(WatchBug::ForgetUnderWay) {
-            self.pending
-                .drop_rows(self.outbox.values().filter(|row| row.is_under_way).map(|row| RowKey::Message(row.number)));
-            self.outbox.retain(|_, row| !row.is_under_way);
+            self.pending.drop_rows(
+                self.mail.outbox.values().filter(|row| row.is_under_way).map(|row| RowKey::Message(row.number)),
+            );
+            self.mail.outbox.retain(|_, row| !row.is_under_way);
         }
         let is_marked = !self.is_planted(WatchBug::RepeatUnmarked);
-        for row in self.outbox.values_mut().filter(|row| row.is_under_way) {
+        for row in self.mail.outbox.values_mut().filter(|row| row.is_under_way) {
             (row.is_under_way, row.next_attempt) = (false, now);
             row.may_be_repeated = is_marked;
             self.pending.change(RowKey::Message(row.number));
@@ -111,13 +102,13 @@ impl Watch {
 
     /// Resumes at the first trusted time.
     fn resume(&mut self, now: UnixSeconds) {
-        self.is_resumed = true;
+        self.turns.is_resumed = true;
         self.check_clock(now);
         self.count_absence_from(now);
         if self.host.checked.0 == 0 {
             self.host.checked = now;
         }
-        (self.last_turn, self.wake) = (now, now);
+        (self.turns.last_turn, self.turns.wake) = (now, now);
         let channels = self.settings.channels.clone();
         self.take_channels(now, &channels);
         self.flush();
@@ -125,8 +116,9 @@ impl Watch {
 
     /// Lets the absence of what is not there count from now on.
     fn count_absence_from(&mut self, now: UnixSeconds) {
-        self.disks.values_mut().filter(|disk| disk.live.name.is_none()).for_each(|disk| disk.live.since = now);
-        self.arrays
+        self.seen.disks.values_mut().filter(|disk| disk.live.name.is_none()).for_each(|disk| disk.live.since = now);
+        self.seen
+            .arrays
             .values_mut()
             .filter(|array| array.absent_since.is_some())
             .for_each(|array| array.absent_since = Some(now));
@@ -135,9 +127,9 @@ impl Watch {
     /// After a suspend things are as after a start: what was not seen or read meanwhile is no one's fault, and nothing is told
     /// before it was looked at again.
     fn woken(&mut self, now: UnixSeconds) {
-        self.tells_from = after(now, GATHER);
+        self.told.tells_from = after(now, GATHER);
         self.count_absence_from(now);
-        for disk in self.disks.values_mut().filter(|disk| disk.live.name.is_some()) {
+        for disk in self.seen.disks.values_mut().filter(|disk| disk.live.name.is_some()) {
             (disk.live.is_answered, disk.live.since) = (false, now);
         }
     }
@@ -155,10 +147,10 @@ impl Watch {
         }
         if !self.clock.trusts(now, self.host.latest) {
             self.clock.keep_event(event);
-            self.wake = self.clock.next_check().unwrap_or(now);
+            self.turns.wake = self.clock.next_check().unwrap_or(now);
             return;
         }
-        if !self.is_resumed {
+        if !self.turns.is_resumed {
             self.resume(now);
         }
         for kept in self.clock.take_events() {
@@ -169,7 +161,7 @@ impl Watch {
 
     /// Takes an event at a trusted time.
     fn handle_trusted(&mut self, now: UnixSeconds, event: WatchEvent) {
-        if !std::mem::replace(&mut self.is_marked, true) {
+        if !std::mem::replace(&mut self.turns.is_marked, true) {
             self.mark_repeats(now);
         }
         self.check_clock(now);
@@ -179,7 +171,7 @@ impl Watch {
             WatchEvent::IdleHour(..) | WatchEvent::Smart(..) | WatchEvent::Session(_, SessionNews::Progress(_))
         );
         if !is_usual {
-            self.wake_at(now);
+            self.turns.wake_at(now);
         }
         match event {
             WatchEvent::DiskSeen(facts) => self.disk_seen(now, facts),
@@ -188,7 +180,7 @@ impl Watch {
             WatchEvent::ArrayGone(key) => self.array_gone(now, &key),
             WatchEvent::Smart(name, reading) => {
                 if self.smart(now, &name, reading) {
-                    self.wake_at(now);
+                    self.turns.wake_at(now);
                 }
             }
             WatchEvent::Session(subject, news) => self.session(now, &subject, news),
@@ -198,14 +190,14 @@ impl Watch {
                 self.host.history_lost = Some(HistoryLoss { at: now, ..loss }); // of several the last one
                 self.pending.change(RowKey::Host);
             }
-            WatchEvent::ArraysKnown(are_known) => self.are_arrays_known = are_known,
-            WatchEvent::OnBattery(is_on_battery) => self.is_on_battery = is_on_battery,
-            WatchEvent::Blind(since) => self.blind_since = since.map(|since| since.min(now)),
+            WatchEvent::ArraysKnown(are_known) => self.seen.are_arrays_known = are_known,
+            WatchEvent::OnBattery(is_on_battery) => self.seen.is_on_battery = is_on_battery,
+            WatchEvent::Blind(since) => self.seen.blind_since = since.map(|since| since.min(now)),
             WatchEvent::Command(command) => self.command(now, command),
             WatchEvent::Settings(settings) => {
                 self.take_channels(now, &settings.channels);
                 self.settings = *settings;
-                self.are_passes_planned = false;
+                self.turns.are_passes_planned = false;
             }
             WatchEvent::MessageSent(number) => self.message_sent(now, number),
             WatchEvent::MessageFailed(number) => self.message_failed(now, number),
@@ -223,7 +215,7 @@ impl Watch {
 
     /// When to send the next tick at the latest.
     pub fn poll_timeout(&self) -> UnixSeconds {
-        self.wake
+        self.turns.wake
     }
 
     /// The time zone.
@@ -238,12 +230,12 @@ impl Watch {
 
     /// The number of messages that were not accepted yet.
     pub fn messages_waiting(&self) -> usize {
-        self.outbox.len()
+        self.mail.outbox.len()
     }
 
     fn turn(&mut self, now: UnixSeconds) {
-        self.wake = after(now, DAY);
-        let passed = elapsed(now, std::mem::replace(&mut self.last_turn, now));
+        self.turns.wake = after(now, DAY);
+        let passed = self.turns.begin(now);
         let pace = self.settings.pace.max(1);
         self.readings_mut().for_each(|reading| reading.note_silence(passed / pace));
         if elapsed(now, self.host.checked) >= DAY {
@@ -251,16 +243,16 @@ impl Watch {
             self.pending.change(RowKey::Host);
             let idle: Vec<RowKey> = self.subjects().map(|subject| RowKey::Idle(subject.key())).collect();
             self.pending.change_all(idle);
-            self.are_passes_planned = false;
+            self.turns.are_passes_planned = false;
             self.pending.after_rows((!self.is_planted(WatchBug::NoHeartbeat)).then_some(WatchOp::Heartbeat));
         }
-        self.wake_at(after(self.host.checked, DAY));
+        self.turns.wake_at(after(self.host.checked, DAY));
         self.register_twins(now);
-        if !std::mem::replace(&mut self.are_passes_planned, true) {
+        if !std::mem::replace(&mut self.turns.are_passes_planned, true) {
             self.plan_passes(now);
         }
         if self.host.paused_until > now {
-            self.wake_at(self.host.paused_until);
+            self.turns.wake_at(self.host.paused_until);
         }
         self.read_smart(now);
         self.schedule(now);
@@ -272,10 +264,10 @@ impl Watch {
 
     fn read_smart(&mut self, now: UnixSeconds) {
         let mut wake = UnixSeconds(u64::MAX);
-        let busy = self.arrays.values().filter(|array| array.reading.as_ref().is_some_and(ReadingState::is_busy));
+        let busy = self.seen.arrays.values().filter(|array| array.reading.as_ref().is_some_and(ReadingState::is_busy));
         let members = busy.flat_map(|array| array.facts.members.iter().filter_map(|member| member.disk.clone()));
         let checked_members: BTreeSet<String> = members.collect();
-        for disk in self.disks.values_mut() {
+        for disk in self.seen.disks.values_mut() {
             let Some(name) = &disk.live.name else {
                 let missing = after(disk.live.since, MISSING_AFTER);
                 if missing > now {
@@ -294,9 +286,9 @@ impl Watch {
             }
             wake = wake.min(after(disk.live.smart_requested, every));
         }
-        let missing = self.arrays.values().filter_map(|array| Some(after(array.absent_since?, MISSING_AFTER)));
+        let missing = self.seen.arrays.values().filter_map(|array| Some(after(array.absent_since?, MISSING_AFTER)));
         let wake = missing.filter(|&at| at > now).fold(wake, UnixSeconds::min);
-        self.wake_at(wake);
+        self.turns.wake_at(wake);
     }
 
     fn command(&mut self, now: UnixSeconds, command: PersonCommand) {
@@ -314,7 +306,7 @@ impl Watch {
             PersonCommand::Accept(IncidentSubject::Watch) => {
                 self.host.history_lost = None;
                 let key = IncidentKey { subject: IncidentSubject::Watch, kind: IncidentKind::History };
-                if self.incidents.remove(&key).is_some() {
+                if self.told.incidents.remove(&key).is_some() {
                     self.pending.drop_row(RowKey::Incident(key));
                 }
                 self.pending.change(RowKey::Host);
@@ -327,8 +319,8 @@ impl Watch {
                 };
                 let is_reported =
                     |incident: &IncidentRow| incident.key.subject == subject && incident.last_message.is_some();
-                let any_reported = self.incidents.values().any(is_reported);
-                for incident in self.incidents.values_mut().filter(|incident| is_meant(incident)) {
+                let any_reported = self.told.incidents.values().any(is_reported);
+                for incident in self.told.incidents.values_mut().filter(|incident| is_meant(incident)) {
                     if incident.last_message.is_none() && (any_reported || incident.held_until > now) {
                         continue;
                     }
@@ -340,8 +332,8 @@ impl Watch {
             PersonCommand::Confirm(code) => self.confirm(now, &code),
             PersonCommand::Forget(IncidentSubject::Disk(key)) => {
                 // A disk that is present would be seen again at once.
-                if self.disks.get(&key).is_some_and(|disk| disk.live.name.is_none()) {
-                    self.disks.remove(&key);
+                if self.seen.disks.get(&key).is_some_and(|disk| disk.live.name.is_none()) {
+                    self.seen.disks.remove(&key);
                     let subject = SubjectKey::Disk(key.clone());
                     self.pending.drop_rows([
                         RowKey::Disk(key),
@@ -351,8 +343,8 @@ impl Watch {
                 }
             }
             PersonCommand::Forget(IncidentSubject::Array(key)) => {
-                if self.arrays.get(&key).is_some_and(|array| array.absent_since.is_some()) {
-                    self.arrays.remove(&key);
+                if self.seen.arrays.get(&key).is_some_and(|array| array.absent_since.is_some()) {
+                    self.seen.arrays.remove(&key);
                     let subject = SubjectKey::Array(key.clone());
                     self.pending.drop_rows([
                         RowKey::Array(key),
@@ -368,18 +360,20 @@ impl Watch {
 
     /// Takes a code that was typed by a person, or by somebody who guesses.
     fn confirm(&mut self, now: UnixSeconds, code: &str) {
-        if let Some(channel) = self.channels.values_mut().find(|channel| channel.code.as_deref() == Some(code.trim())) {
+        if let Some(channel) =
+            self.mail.channels.values_mut().find(|channel| channel.code.as_deref() == Some(code.trim()))
+        {
             channel.confirm(now, code);
-            self.wrong_codes.remove(&channel.name);
+            self.mail.wrong_codes.remove(&channel.name);
             self.pending.change(RowKey::Channel(channel.name.clone()));
             return;
         }
-        for channel in self.channels.values_mut().filter(|channel| channel.code.is_some()) {
-            let wrong = self.wrong_codes.entry(channel.name.clone()).or_default();
+        for channel in self.mail.channels.values_mut().filter(|channel| channel.code.is_some()) {
+            let wrong = self.mail.wrong_codes.entry(channel.name.clone()).or_default();
             *wrong += 1;
             if *wrong >= WRONG_MAX {
                 channel.code = None;
-                self.wrong_codes.remove(&channel.name);
+                self.mail.wrong_codes.remove(&channel.name);
                 self.pending.change(RowKey::Channel(channel.name.clone()));
             }
         }
@@ -393,14 +387,14 @@ impl Watch {
         }
         let month = self.calendar.local(now).day.month_number();
         let mut rows: Vec<WatchRow> = vec![WatchRow::Host(self.host.clone())];
-        rows.extend(self.disks.values().map(|disk| WatchRow::Disk(Box::new(disk.row.clone()))));
+        rows.extend(self.seen.disks.values().map(|disk| WatchRow::Disk(Box::new(disk.row.clone()))));
         rows.extend(
             self.subjects().map(|subject| WatchRow::Reading(subject.key(), Box::new(subject.reading().row.clone()))),
         );
-        rows.extend(self.incidents.values().map(|row| WatchRow::Incident(Box::new(row.clone()))));
-        rows.extend(self.past.values().map(|row| WatchRow::Past(Box::new(row.clone()))));
-        rows.extend(self.outbox.values().map(|row| WatchRow::Message(Box::new(row.clone()))));
-        rows.extend(self.channels.values().map(|row| WatchRow::Channel(row.clone())));
+        rows.extend(self.told.incidents.values().map(|row| WatchRow::Incident(Box::new(row.clone()))));
+        rows.extend(self.told.past.values().map(|row| WatchRow::Past(Box::new(row.clone()))));
+        rows.extend(self.mail.outbox.values().map(|row| WatchRow::Message(Box::new(row.clone()))));
+        rows.extend(self.mail.channels.values().map(|row| WatchRow::Channel(row.clone())));
         for mut row in rows {
             row.clamp(now);
             self.pending.change(row.key());
@@ -410,7 +404,7 @@ impl Watch {
                     self.host = HostRow { latest: now, reported_month: row.reported_month.min(month + 1), ..row }
                 }
                 WatchRow::Disk(row) => {
-                    if let Some(disk) = self.disks.get_mut(&row.facts.key) {
+                    if let Some(disk) = self.seen.disks.get_mut(&row.facts.key) {
                         disk.row = *row;
                     }
                 }
@@ -419,15 +413,15 @@ impl Watch {
                         reading.row = *row;
                     }
                 }
-                WatchRow::Incident(row) => drop(self.incidents.insert(row.key.clone(), *row)),
-                WatchRow::Past(row) => drop(self.past.insert(row.key.clone(), *row)),
-                WatchRow::Message(row) => drop(self.outbox.insert(row.number, *row)),
-                WatchRow::Channel(row) => drop(self.channels.insert(row.name.clone(), row)),
+                WatchRow::Incident(row) => drop(self.told.incidents.insert(row.key.clone(), *row)),
+                WatchRow::Past(row) => drop(self.told.past.insert(row.key.clone(), *row)),
+                WatchRow::Message(row) => drop(self.mail.outbox.insert(row.number, *row)),
+                WatchRow::Channel(row) => drop(self.mail.channels.insert(row.name.clone(), row)),
                 WatchRow::Idle(..) | WatchRow::Array(_) => {}
             }
         }
         let clamp_date = |date: &mut UnixSeconds| *date = (*date).min(now);
-        for disk in self.disks.values_mut() {
+        for disk in self.seen.disks.values_mut() {
             clamp_date(&mut disk.live.since);
             clamp_date(&mut disk.live.smart_requested);
             clamp_date(&mut disk.live.smart_received);
@@ -439,12 +433,12 @@ impl Watch {
                 *retry_at = (*retry_at).min(after(now, HOUR));
             }
         }
-        self.sightings.values_mut().for_each(|(_, since)| clamp_date(since));
-        clamp_date(&mut self.tells_from);
-        self.blind_since.as_mut().map(clamp_date);
-        for array in self.arrays.values_mut() {
+        self.seen.sightings.values_mut().for_each(|(_, since)| clamp_date(since));
+        clamp_date(&mut self.told.tells_from);
+        self.seen.blind_since.as_mut().map(clamp_date);
+        for array in self.seen.arrays.values_mut() {
             array.absent_since.as_mut().map(clamp_date);
         }
-        self.wake = now;
+        self.turns.wake = now;
     }
 }

@@ -20,28 +20,28 @@ const KEEP_AGAIN: Duration = Duration::from_secs(5);
 impl Daemon<'_> {
     /// Carries out operations until there is none left, or rows cannot be kept.
     pub(super) fn act(&mut self) {
-        if self.retry_keep_at.is_some_and(|at| at > Instant::now()) {
+        if self.kept.retry_keep_at.is_some_and(|at| at > Instant::now()) {
             return;
         }
-        self.retry_keep_at = None;
-        while let Some(op) = self.ops.pop_front() {
+        self.kept.retry_keep_at = None;
+        while let Some(op) = self.kept.ops.pop_front() {
             match op {
                 WatchOp::Keep(rows, dropped) => {
                     let wording = Wording { calendar: self.watch.calendar(), host: &self.settings.host };
-                    if let Err(error) = self.history.keep(self.clock.now(), &rows, &dropped, &wording) {
+                    if let Err(error) = self.kept.database.keep(self.clock.now(), &rows, &dropped, &wording) {
                         // Nothing goes on before the rows are durable: no message is sent that would be unknown after a
                         // restart.
                         self.set_trouble("history", Some(format!("{error}; tried again every {KEEP_AGAIN:?}")));
-                        self.ops.push_front(WatchOp::Keep(rows, dropped));
+                        self.kept.ops.push_front(WatchOp::Keep(rows, dropped));
                         // Trying again does not mend it. (If nothing was rebuilt, it is tried again all the same.)
                         if matches!(error, HistoryError::Damaged { .. }) {
                             self.rebuild_history(LossKind::Damaged);
                         }
-                        self.retry_keep_at = Some(Instant::now() + KEEP_AGAIN);
+                        self.kept.retry_keep_at = Some(Instant::now() + KEEP_AGAIN);
                         return;
                     }
                     self.set_trouble("history", None);
-                    self.marks.extend(rows.iter().filter_map(mark_of));
+                    self.kept.passes.extend(rows.iter().filter_map(mark_of));
                 }
                 WatchOp::ReadSmart(name) => {
                     if let (Some(disk), Some(key)) = (self.disk(&name), self.key_of(&name)) {
@@ -61,15 +61,15 @@ impl Daemon<'_> {
                 WatchOp::Send(message) if self.observe_message(&message) => {}
                 WatchOp::Send(message) => {
                     let sender = self.sender_of(&message);
-                    let text = self.history.text(message.number);
-                    self.messengers.send(*message, text, sender);
+                    let text = self.kept.database.text(message.number);
+                    self.outgoing.messengers.send(*message, text, sender);
                 }
                 WatchOp::Heartbeat => {
                     // A daemon that sees nothing must not report that all is well.
                     if !self.is_blind() && self.observation.is_none() {
-                        self.messengers.beat();
+                        self.outgoing.messengers.beat();
                     }
-                    let thinned = self.history.thin(self.clock.now());
+                    let thinned = self.kept.database.thin(self.clock.now());
                     self.report_history(thinned);
                 }
             }
@@ -81,7 +81,7 @@ impl Daemon<'_> {
         let Some(key) = self.subject_key(&subject) else { return };
         let target = match &subject {
             SessionSubject::Disk(name) => self.disk(name).map(|disk| disk.device.clone()),
-            SessionSubject::Array(key) => self.survey.checks.get(key).map(|check| check.target.clone()),
+            SessionSubject::Array(key) => self.machine.survey.checks.get(key).map(|check| check.target.clone()),
         };
         let Some(target) = target else { return };
         let media = match &subject {
@@ -110,15 +110,15 @@ impl Daemon<'_> {
     /// The report of the kept state of this disk or array, for the pass that the watch thinks is under way.
     pub(super) fn kept(&self, subject: &SessionSubject) -> Option<WatchEvent> {
         let key = self.subject_key(subject)?;
-        let mark = *self.marks.get(&key).filter(|mark| mark.begun.0 > 0)?;
+        let mark = *self.kept.passes.get(&key).filter(|mark| mark.begun.0 > 0)?;
         let (identity, sectors) = match subject {
             SessionSubject::Disk(name) => {
                 let disk = self.disk(name).filter(|_| !self.is_twin(name))?;
                 (inventory::identity(name)?, disk.facts.sectors)
             }
             SessionSubject::Array(key) => {
-                let array = self.survey.arrays.iter().find(|array| array.key == *key)?;
-                (self.survey.checks.get(key)?.identity.clone(), array.check_sectors?)
+                let array = self.machine.survey.arrays.iter().find(|array| array.key == *key)?;
+                (self.machine.survey.checks.get(key)?.identity.clone(), array.check_sectors?)
             }
         };
         let kept = KeptPass::of(&self.options.folder, &identity, sectors, self.clock.by_system(mark.begun));
@@ -131,7 +131,9 @@ impl Daemon<'_> {
     fn sender_of(&self, message: &MessageRow) -> SenderFacts {
         let key = message.about.first();
         let disk = key.and_then(|key| match &key.subject {
-            IncidentSubject::Disk(key) => self.survey.disks_meant(|disk| disk.facts.key == *key).into_iter().next(),
+            IncidentSubject::Disk(key) => {
+                self.machine.survey.disks_meant(|disk| disk.facts.key == *key).into_iter().next()
+            }
             IncidentSubject::Array(_) | IncidentSubject::Channel(_) | IncidentSubject::Watch => None,
         });
         let incidents = self.watch.status(self.clock.now()).incidents;

@@ -227,7 +227,7 @@ impl Daemon<'_> {
         let channels = open_channels(&path, &config).map_err(|error| error.to_string())?;
         let is_observing = self.observation.is_some();
         if is_observing != (self.options.observe || config.observe) {
-            (self.is_ending, self.is_to_begin_anew) = (true, true);
+            (self.ending.is_ending, self.ending.is_to_begin_anew) = (true, true);
             let what = if is_observing { "it reads and sends from now on" } else { "it only observes from now on" };
             return Ok(format!("{what}: settings read from {}", path.display()));
         }
@@ -235,11 +235,11 @@ impl Daemon<'_> {
         settings.channels =
             if is_observing { vec![observation::channel(self.clock.now())] } else { channels.for_watch() };
         (settings.pace, settings.run) = (self.settings.pace, self.settings.run);
-        self.messengers.change(channels);
-        self.deliveries.clear();
+        self.outgoing.messengers.change(channels);
+        self.outgoing.deliveries.clear();
         (self.config, self.settings) = (config, settings.clone());
         self.feed(WatchEvent::Settings(Box::new(settings)));
-        self.surveyor.request_with(self.config.also.clone());
+        self.machine.surveyor.request_with(self.config.also.clone());
         self.feed(WatchEvent::Tick);
         Ok(format!("settings read from {}", path.display()))
     }

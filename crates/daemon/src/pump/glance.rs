@@ -11,14 +11,14 @@ use std::path::Path;
 impl Daemon<'_> {
     /// The kernel's count of milliseconds in which a disk had a request: the tenth number of its `stat`.
     fn busy_millis(&self, name: &str) -> Option<u64> {
-        let stat = self.root.text(&Path::new("/sys/block").join(name).join("stat"))?;
+        let stat = self.machine.root.text(&Path::new("/sys/block").join(name).join("stat"))?;
         stat.split_whitespace().nth(9)?.parse().ok()
     }
 
     /// Checks sessions and disks, and reports to the watch.
     pub(super) fn glance(&mut self) {
-        let disks = self.survey.disks.iter().map(|disk| SessionSubject::Disk(disk.facts.name.clone()));
-        let arrays = self.survey.checks.keys().cloned().map(SessionSubject::Array);
+        let disks = self.machine.survey.disks.iter().map(|disk| SessionSubject::Disk(disk.facts.name.clone()));
+        let arrays = self.machine.survey.checks.keys().cloned().map(SessionSubject::Array);
         for subject in disks.chain(arrays).collect::<Vec<_>>() {
             let glance = self.sessions.glance(&subject);
             let is_running = self.sessions.is_running(&subject);
@@ -40,7 +40,7 @@ impl Daemon<'_> {
                 let name = self.display_name(&subject);
                 new_notes.iter().for_each(|note| (self.say)(&format!("{name}: {note}")));
                 if let (true, Some(SubjectKey::Disk(key))) = (is_worse, self.subject_key(&subject)) {
-                    let written = self.history.note_findings(self.clock.now(), &key, &pass.unreadable);
+                    let written = self.kept.database.note_findings(self.clock.now(), &key, &pass.unreadable);
                     self.report_history(written);
                 }
                 self.feed(WatchEvent::Session(subject, SessionNews::Progress(pass)));

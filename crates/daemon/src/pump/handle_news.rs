@@ -29,9 +29,9 @@ impl Daemon<'_> {
                 let outcome = self.reload();
                 (self.say)(&outcome.unwrap_or_else(|why| format!("the settings stay as they were: {why}")));
             }
-            DaemonNews::Signal(_) => self.is_ending = true,
+            DaemonNews::Signal(_) => self.ending.is_ending = true,
             DaemonNews::Survey(seen) => self.handle_survey(*seen),
-            DaemonNews::DevicesChanged => self.surveyor.request(),
+            DaemonNews::DevicesChanged => self.machine.surveyor.request(),
         }
     }
 
@@ -41,7 +41,7 @@ impl Daemon<'_> {
             return;
         }
         if let Ok(facts) = &answer.outcome {
-            let written = self.history.note_smart(self.clock.now(), key, facts);
+            let written = self.kept.database.note_smart(self.clock.now(), key, facts);
             self.report_history(written);
         }
         self.feed(WatchEvent::Smart(name, answer.reading()));
@@ -60,10 +60,10 @@ impl Daemon<'_> {
         if let SessionNews::Finished(report) = &news {
             self.observe_pass(&name);
             let now = self.clock.now();
-            let begun = self.marks.get(&key).map_or(now, |mark| mark.begun);
+            let begun = self.kept.passes.get(&key).map_or(now, |mark| mark.begun);
             let written = match &key {
-                SubjectKey::Disk(key) => self.history.note_pass(now, key, report, begun),
-                SubjectKey::Array(_) => self.history.note_check(now, &name, report),
+                SubjectKey::Disk(key) => self.kept.database.note_pass(now, key, report, begun),
+                SubjectKey::Array(_) => self.kept.database.note_check(now, &name, report),
             };
             self.report_history(written);
         }
@@ -79,9 +79,11 @@ impl Daemon<'_> {
         let millis = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         let outcome = if is_accepted { "accepted" } else { "not accepted" };
         (self.say)(&format!("message {number} by {channel}: {outcome}: {text}"));
-        self.deliveries.insert(channel, DeliveryEntry { message: number, at: at.0, is_accepted, said: text, millis });
+        self.outgoing
+            .deliveries
+            .insert(channel, DeliveryEntry { message: number, at: at.0, is_accepted, said: text, millis });
         if is_accepted {
-            let written = self.history.note_delivered(at, number);
+            let written = self.kept.database.note_delivered(at, number);
             self.report_history(written);
             self.feed(WatchEvent::MessageSent(number));
         } else {

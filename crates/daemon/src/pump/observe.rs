@@ -29,7 +29,7 @@ impl Daemon<'_> {
 
     /// Takes a message in place of its channel. True: nothing may be sent.
     pub(super) fn observe_message(&mut self, message: &MessageRow) -> bool {
-        let text = self.history.text(message.number);
+        let text = self.kept.database.text(message.number);
         let Some(observation) = &mut self.observation else { return false };
         // A channel that does not exist is no news.
         let is_about = |key: &IncidentSubject| !matches!(key, IncidentSubject::Channel(_));

@@ -19,18 +19,18 @@ impl Daemon<'_> {
         // The survey's warnings are among the troubles already, joined into one.
         let other_troubles = self.troubles.iter().filter(|(topic, _)| **topic != "survey");
         let mut troubles: Vec<String> = other_troubles.map(|(topic, trouble)| format!("{topic}: {trouble}")).collect();
-        troubles.extend(self.survey.warnings.iter().cloned());
+        troubles.extend(self.machine.survey.warnings.iter().cloned());
         let mut document = document::document(self.watch.status(now), now, self.watch.calendar(), self);
         if self.is_blind() {
             document = document::blinded(document);
-        } else if self.retry_keep_at.is_some() {
+        } else if self.kept.retry_keep_at.is_some() {
             document = document::undecided(document, "the history cannot be written, and nothing is decided meanwhile");
         }
         if let Some(observation) = &self.observation {
             document = document::observed(document, observation.document());
         }
         for channel in &mut document.channels {
-            channel.last = self.deliveries.get(&channel.name).cloned();
+            channel.last = self.outgoing.deliveries.get(&channel.name).cloned();
         }
         WatchDocument {
             host: self.settings.host.clone(),
@@ -43,7 +43,7 @@ impl Daemon<'_> {
             .display()
             .to_string(),
             troubles,
-            others: self.survey.others.iter().map(|other| format!("{}: {}", other.who, other.what)).collect(),
+            others: self.machine.survey.others.iter().map(|other| format!("{}: {}", other.who, other.what)).collect(),
             ..document
         }
     }
@@ -64,7 +64,7 @@ impl Daemon<'_> {
     }
 
     fn channel(&self, channel: &ChannelRow, now: UnixSeconds) -> ChannelEntry {
-        let last = self.deliveries.get(&channel.name).cloned();
+        let last = self.outgoing.deliveries.get(&channel.name).cloned();
         // For root alone: a weak password can be guessed by it.
         let proven = channel.proven.filter(|_| matches!(channel.proof(now), ProofState::Proven(_)));
         let proof = proven.and_then(|on| ChannelProof::new(&channel.name, channel.fingerprint, on));

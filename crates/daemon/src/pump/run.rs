@@ -9,7 +9,7 @@ use super::options::{
     DaemonError, DaemonOptions, PAGE_GROUP, STATUS_GROUP, group_number, host_name, lock_folder, open_channels,
     run_number, secret,
 };
-use super::state::{Daemon, is_called, is_called_permanently, mark_of};
+use super::state::{Daemon, DaemonEnd, KeptRows, Outgoings, SeenMachine, is_called, is_called_permanently, mark_of};
 use super::surveyor::Surveyor;
 use crate::config::WatchConfig;
 use crate::control::{ControlAccess, ControlServer, PendingAnswer, past};
@@ -119,38 +119,43 @@ impl<'s> Daemon<'s> {
         let daemon = Daemon {
             sessions: SessionPool::new(options.folder.clone(), options.is_full_speed, session_sender),
             drives: SmartQueue::new(smartctl, news_sender.clone()),
-            messengers: Messengers::new(channels, news_sender.clone()),
             observation: is_observing.then(|| Observation::restore(&options.folder, clock.now())),
+            machine: SeenMachine {
+                surveyor,
+                survey: HostSurvey::default(),
+                surveyed_at: Instant::now(),
+                root: SystemRoot::default(),
+                is_ready: false,
+                excluded: Vec::new(),
+                is_told_blind: false,
+                suspended: clock.suspended(),
+                is_synchronised: None,
+                zone: zone_name,
+            },
+            kept: KeptRows {
+                database: history,
+                places: marks_of_history,
+                pages_due: Instant::now(),
+                passes: marks,
+                ops: VecDeque::new(),
+                retry_keep_at: None,
+            },
+            outgoing: Outgoings {
+                messengers: Messengers::new(channels, news_sender.clone()),
+                deliveries: BTreeMap::new(),
+            },
             say,
             clock,
             watch,
             settings,
             config,
-            history,
-            history_marks: marks_of_history,
-            pages_due: Instant::now(),
-            surveyor,
-            survey: HostSurvey::default(),
-            root: SystemRoot::default(),
-            is_ready: false,
-            surveyed_at: Instant::now(),
-            is_told_blind: false,
-            excluded: Vec::new(),
-            suspended: clock.suspended(),
-            is_synchronised: None,
             hours: IdleHours::default(),
-            marks,
-            deliveries: BTreeMap::new(),
-            ops: VecDeque::new(),
-            retry_keep_at: None,
             troubles: BTreeMap::new(),
-            zone: zone_name,
-            is_ending: false,
-            is_to_begin_anew: false,
+            ending: DaemonEnd::default(),
             options,
         };
         news::on_signals(news_sender.clone()).map_err(DaemonError::Signals)?;
-        daemon.surveyor.request();
+        daemon.machine.surveyor.request();
         if let Ok(uevents) = UeventSocket::open() {
             news::on_uevents(uevents, news_sender);
         }
@@ -166,11 +171,11 @@ impl<'s> Daemon<'s> {
         if let Some(loss) = loss {
             self.tell_loss(loss);
         }
-        while !self.is_ending {
+        while !self.ending.is_ending {
             let wait = [
                 self.clock.until(self.watch.poll_timeout()).max(TURN_MIN),
                 glance_every.saturating_sub(glanced.elapsed()),
-                self.retry_keep_at.map_or(Duration::MAX, |at| at.saturating_duration_since(Instant::now())),
+                self.kept.retry_keep_at.map_or(Duration::MAX, |at| at.saturating_duration_since(Instant::now())),
             ];
             let received = news.recv_timeout(wait.into_iter().min().unwrap_or_default());
             self.feed_suspend();
@@ -190,7 +195,10 @@ impl<'s> Daemon<'s> {
             }
             self.feed_blindness();
             // Nothing is decided before the first survey, nor while rows cannot be kept.
-            if self.is_ready && self.retry_keep_at.is_none() && self.clock.now() >= self.watch.poll_timeout() {
+            if self.machine.is_ready
+                && self.kept.retry_keep_at.is_none()
+                && self.clock.now() >= self.watch.poll_timeout()
+            {
                 self.feed(WatchEvent::Tick);
             }
             self.act();
@@ -201,15 +209,15 @@ impl<'s> Daemon<'s> {
 
     /// Is the last survey too old? The kernel, or a volume's server, may block the surveyor.
     pub(super) fn is_blind(&self) -> bool {
-        self.surveyed_at.elapsed() > SURVEY_AGE_MAX
+        self.machine.surveyed_at.elapsed() > SURVEY_AGE_MAX
     }
 
     /// Reports to the watch since when nothing is seen, or that it is seen again, if that has changed.
     fn feed_blindness(&mut self) {
         let is_blind = self.is_blind();
-        if is_blind != self.is_told_blind {
-            self.is_told_blind = is_blind;
-            let passed = self.surveyed_at.elapsed().as_secs().saturating_mul(self.clock.pace());
+        if is_blind != self.machine.is_told_blind {
+            self.machine.is_told_blind = is_blind;
+            let passed = self.machine.surveyed_at.elapsed().as_secs().saturating_mul(self.clock.pace());
             let since = UnixSeconds(self.clock.now().0.saturating_sub(passed));
             self.feed(WatchEvent::Blind(is_blind.then_some(since)));
         }
@@ -218,9 +226,9 @@ impl<'s> Daemon<'s> {
     /// Reports to the watch that the machine was suspended: by that much the clock is ahead.
     fn feed_suspend(&mut self) {
         let suspended = self.clock.suspended();
-        let more = suspended.saturating_sub(self.suspended);
+        let more = suspended.saturating_sub(self.machine.suspended);
         if more > SUSPEND_MIN {
-            self.suspended = suspended;
+            self.machine.suspended = suspended;
             (self.say)(&format!("the machine was suspended for {} s", more / self.clock.pace()));
             self.feed(WatchEvent::Suspended(more));
         }
@@ -228,8 +236,10 @@ impl<'s> Daemon<'s> {
 
     /// Reports to the watch whether the clock is synchronised, if that has changed.
     fn feed_clock_state(&mut self) {
-        if let Some(is_synchronised) = self.clock.is_synchronised().filter(|now| self.is_synchronised != Some(*now)) {
-            self.is_synchronised = Some(is_synchronised);
+        if let Some(is_synchronised) =
+            self.clock.is_synchronised().filter(|now| self.machine.is_synchronised != Some(*now))
+        {
+            self.machine.is_synchronised = Some(is_synchronised);
             self.feed(WatchEvent::ClockSynchronised(is_synchronised));
         }
     }
@@ -237,7 +247,7 @@ impl<'s> Daemon<'s> {
     /// Ends the daemon: sessions save their progress; messages under way may be sent again, and are marked. True: it is to begin anew.
     fn shut_down(mut self, news: &Receiver<DaemonNews>) -> bool {
         // systemd ends for good what once said that it stops.
-        if !self.is_to_begin_anew {
+        if !self.ending.is_to_begin_anew {
             let _ = sd_notify::notify(&[sd_notify::NotifyState::Stopping]);
         }
         self.sessions.stop_all();
@@ -246,40 +256,40 @@ impl<'s> Daemon<'s> {
             match news.recv_timeout(Duration::from_millis(100)) {
                 Ok(item @ (DaemonNews::Session(_) | DaemonNews::Delivered { .. })) => self.handle_news(item),
                 Ok(DaemonNews::Request(pending)) => drop(pending),
-                Ok(DaemonNews::Signal(signal)) if signal != SIGHUP => self.is_to_begin_anew = false,
+                Ok(DaemonNews::Signal(signal)) if signal != SIGHUP => self.ending.is_to_begin_anew = false,
                 Ok(_) | Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
         // Only rows are kept: nothing is begun or sent any more.
-        self.ops.retain(|op| matches!(op, WatchOp::Keep(..)));
+        self.kept.ops.retain(|op| matches!(op, WatchOp::Keep(..)));
         self.act();
-        (self.say)(if self.is_to_begin_anew { "begins anew" } else { "ended" });
-        self.is_to_begin_anew
+        (self.say)(if self.ending.is_to_begin_anew { "begins anew" } else { "ended" });
+        self.ending.is_to_begin_anew
     }
 
     /// Forgets disks that the settings exclude from now on, so that they are not reported missing.
     fn forget_excluded(&mut self, disks: Vec<SeenDisk>) {
         let names: Vec<String> = disks.iter().map(|disk| format!("{} ({})", disk.facts.name, disk.facts.key)).collect();
-        if names != self.excluded {
+        if names != self.machine.excluded {
             (self.say)(&format!("left alone, as the settings say: {}", names.join(", ")));
-            self.excluded = names;
+            self.machine.excluded = names;
         }
         // A kernel name may belong to another disk tomorrow, so a disk excluded by such a name is not forgotten.
         let never = &self.config.never;
         let is_excluded_permanently = |disk: &SeenDisk| never.iter().any(|name| is_called_permanently(disk, name));
-        let is_marked = |key: &DiskKey| self.marks.contains_key(&SubjectKey::Disk(key.clone()));
+        let is_marked = |key: &DiskKey| self.kept.passes.contains_key(&SubjectKey::Disk(key.clone()));
         let is_to_be_forgotten = |disk: &SeenDisk| is_marked(&disk.facts.key) && is_excluded_permanently(disk);
         let keys: Vec<DiskKey> = disks.into_iter().filter(is_to_be_forgotten).map(|disk| disk.facts.key).collect();
         for key in keys {
-            self.marks.remove(&SubjectKey::Disk(key.clone()));
+            self.kept.passes.remove(&SubjectKey::Disk(key.clone()));
             self.feed(WatchEvent::Command(PersonCommand::Forget(IncidentSubject::Disk(key))));
         }
     }
 
     /// Reports the changes of a survey to the watch.
     pub(super) fn handle_survey(&mut self, mut seen: HostSurvey) {
-        self.surveyed_at = Instant::now();
+        self.machine.surveyed_at = Instant::now();
         self.check_history();
         self.set_trouble("looking for disks", None);
         let never = &self.config.never;
@@ -298,30 +308,30 @@ impl<'s> Daemon<'s> {
             }
         }
         let zone = ZonedCalendar::system();
-        if zone.name().map(str::to_owned) != self.zone {
-            self.zone = zone.name().map(str::to_owned);
+        if zone.name().map(str::to_owned) != self.machine.zone {
+            self.machine.zone = zone.name().map(str::to_owned);
             self.watch.change_calendar(Box::new(zone));
         }
         self.feed_clock_state();
-        let events = crate::discovery::changes(&self.survey, &seen);
+        let events = crate::discovery::changes(&self.machine.survey, &seen);
         let key_of = |name: &str| self.key_of(name).cloned();
         let name_and_key = |disk: &SeenDisk| {
             let name = disk.facts.name.clone();
             let key = key_of(&name).unwrap_or_else(|| disk.facts.key.clone());
             (name, key)
         };
-        let keys: BTreeMap<String, DiskKey> = self.survey.disks.iter().map(name_and_key).collect();
+        let keys: BTreeMap<String, DiskKey> = self.machine.survey.disks.iter().map(name_and_key).collect();
         // An array's checker may be known later than the array.
-        let checked = self.survey.arrays.iter().filter(|array| array.check_sectors.is_some());
+        let checked = self.machine.survey.arrays.iter().filter(|array| array.check_sectors.is_some());
         let checked: BTreeSet<SessionSubject> = checked.map(|array| SessionSubject::Array(array.key.clone())).collect();
-        self.survey = seen;
+        self.machine.survey = seen;
         for event in events {
             if let WatchEvent::DiskGone(name) = &event {
                 let subject = SessionSubject::Disk(name.clone());
                 self.sessions.forget(&subject);
                 self.hours.forget(&subject);
                 if let Some(key) = keys.get(name) {
-                    let written = self.history.note_presence(self.clock.now(), key, false);
+                    let written = self.kept.database.note_presence(self.clock.now(), key, false);
                     self.report_history(written);
                 }
             }
@@ -339,7 +349,7 @@ impl<'s> Daemon<'s> {
             self.act();
             let name = seen.map(|facts| {
                 let key = self.key_of(&facts.name).cloned().unwrap_or_else(|| facts.key.clone());
-                let written = self.history.note_presence(self.clock.now(), &key, true);
+                let written = self.kept.database.note_presence(self.clock.now(), &key, true);
                 self.report_history(written);
                 facts.name
             });
@@ -352,10 +362,10 @@ impl<'s> Daemon<'s> {
             }
         }
         self.forget_excluded(excluded);
-        let warnings = self.survey.warnings.join("; ");
+        let warnings = self.machine.survey.warnings.join("; ");
         self.set_trouble("survey", (!warnings.is_empty()).then_some(warnings));
-        if !std::mem::replace(&mut self.is_ready, true) {
-            (self.say)(&watching(self.survey.disks.len(), self.survey.arrays.len()));
+        if !std::mem::replace(&mut self.machine.is_ready, true) {
+            (self.say)(&watching(self.machine.survey.disks.len(), self.machine.survey.arrays.len()));
             if self.observation.is_some() {
                 (self.say)("only observing: no disk is read, and nothing is sent");
             }

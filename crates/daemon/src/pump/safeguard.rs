@@ -10,25 +10,25 @@ use std::time::Instant;
 impl Daemon<'_> {
     /// Notes how far the history has come; where it was lost, it is written anew, and that is told.
     pub(super) fn check_history(&mut self) {
-        let kind = standing::check(&self.history).or_else(|| self.check_pages());
+        let kind = standing::check(&self.kept.database).or_else(|| self.check_pages());
         if let Some(kind) = kind
             && !self.rebuild_history(kind)
         {
             return;
         }
-        if let Some(mark) = self.history.last_mark() {
-            self.history_marks.write(mark);
+        if let Some(mark) = self.kept.database.last_mark() {
+            self.kept.places.write(mark);
         }
     }
 
     /// Reads all pages of the history, in a hundredth of the time at most.
     fn check_pages(&mut self) -> Option<LossKind> {
         let begun = Instant::now();
-        if begun < self.pages_due {
+        if begun < self.kept.pages_due {
             return None;
         }
-        let is_whole = standing::is_whole(&self.history);
-        self.pages_due = Instant::now() + 100 * begun.elapsed();
+        let is_whole = standing::is_whole(&self.kept.database);
+        self.kept.pages_due = Instant::now() + 100 * begun.elapsed();
         (!is_whole).then_some(LossKind::Damaged)
     }
 
@@ -37,7 +37,7 @@ impl Daemon<'_> {
         // What waits to be kept is in the watch's rows already; the operations behind it go on.
         let rows = self.watch.rows();
         let wording = Wording { calendar: self.watch.calendar(), host: &self.settings.host };
-        let rebuilt = standing::rebuild(&mut self.history, self.clock.now(), kind, &rows, &wording);
+        let rebuilt = standing::rebuild(&mut self.kept.database, self.clock.now(), kind, &rows, &wording);
         self.set_trouble("the history was lost", rebuilt.as_ref().err().map(ToString::to_string));
         let is_rebuilt = rebuilt.is_ok();
         rebuilt.into_iter().for_each(|loss| self.tell_loss(loss));

@@ -40,40 +40,65 @@ pub struct Daemon<'s> {
     pub(super) watch: Watch,
     pub(super) settings: WatchSettings,
     pub(super) config: WatchConfig,
-    pub(super) history: HistoryDatabase,
-    pub(super) history_marks: MarkPlaces,
-    /// When all pages of the history are read next, to see whether they are whole.
-    pub(super) pages_due: Instant,
+    /// What is seen of the machine.
+    pub(super) machine: SeenMachine,
+    /// What is kept, and waits to be.
+    pub(super) kept: KeptRows,
+    /// What goes out.
+    pub(super) outgoing: Outgoings,
+    pub(super) sessions: SessionPool,
+    pub(super) drives: SmartQueue,
+    /// What it would have done, where it only observes.
+    pub(super) observation: Option<Observation>,
+    pub(super) hours: IdleHours,
+    /// What the daemon cannot do now, by topic.
+    pub(super) troubles: BTreeMap<&'static str, String>,
+    pub(super) ending: DaemonEnd,
+}
+
+/// What is seen of the machine.
+pub(super) struct SeenMachine {
     pub(super) surveyor: Surveyor,
     pub(super) survey: HostSurvey,
+    /// When the last survey was made.
+    pub(super) surveyed_at: Instant,
     pub(super) root: SystemRoot,
     /// Was the first survey made?
     pub(super) is_ready: bool,
+    /// The disks that the settings exclude, as last reported.
+    pub(super) excluded: Vec<String>,
+    /// Was the watch told that nothing is seen?
+    pub(super) is_told_blind: bool,
     /// For how many seconds the machine was suspended, as last reported.
     pub(super) suspended: u64,
     /// What was last reported of the clock.
     pub(super) is_synchronised: Option<bool>,
-    pub(super) sessions: SessionPool,
-    pub(super) drives: SmartQueue,
-    pub(super) messengers: Messengers,
-    /// What it would have done, where it only observes.
-    pub(super) observation: Option<Observation>,
-    pub(super) hours: IdleHours,
-    pub(super) marks: BTreeMap<SubjectKey, PassMark>,
-    /// The result of the last attempt by each channel.
-    pub(super) deliveries: BTreeMap<String, DeliveryEntry>,
+    pub(super) zone: Option<String>,
+}
+
+/// What is kept, and waits to be.
+pub(super) struct KeptRows {
+    pub(super) database: HistoryDatabase,
+    pub(super) places: MarkPlaces,
+    /// When all pages of the history are read next, to see whether they are whole.
+    pub(super) pages_due: Instant,
+    /// The pass of each disk and array.
+    pub(super) passes: BTreeMap<SubjectKey, PassMark>,
     /// Operations to carry out, in order; the first may have failed, and is then tried again.
     pub(super) ops: VecDeque<WatchOp>,
     pub(super) retry_keep_at: Option<Instant>,
-    /// When the last survey was made.
-    pub(super) surveyed_at: Instant,
-    /// Was the watch told that nothing is seen?
-    pub(super) is_told_blind: bool,
-    /// The disks that the settings exclude, as last reported.
-    pub(super) excluded: Vec<String>,
-    /// What the daemon cannot do now, by topic.
-    pub(super) troubles: BTreeMap<&'static str, String>,
-    pub(super) zone: Option<String>,
+}
+
+/// What goes out.
+pub(super) struct Outgoings {
+    pub(super) messengers: Messengers,
+    /// The result of the last attempt by each channel.
+    pub(super) deliveries: BTreeMap<String, DeliveryEntry>,
+}
+
+/// Whether the daemon ends.
+#[derive(Default)]
+pub(super) struct DaemonEnd {
     pub(super) is_ending: bool,
     /// Begins anew after its end: the settings say that it observes no longer, or from now on.
     pub(super) is_to_begin_anew: bool,
@@ -84,7 +109,7 @@ impl Daemon<'_> {
     pub(super) fn feed(&mut self, event: WatchEvent) {
         self.watch.handle(self.clock.now(), event);
         while let Some(op) = self.watch.poll_op() {
-            self.ops.push_back(op);
+            self.kept.ops.push_back(op);
         }
     }
 
@@ -112,7 +137,7 @@ impl Daemon<'_> {
 
     /// The disk of this kernel name, as it was last seen.
     pub(super) fn disk(&self, name: &str) -> Option<&SeenDisk> {
-        self.survey.disks.iter().find(|disk| disk.facts.name == name)
+        self.machine.survey.disks.iter().find(|disk| disk.facts.name == name)
     }
 
     /// The name for people of a disk or an array that is present.
@@ -120,7 +145,7 @@ impl Daemon<'_> {
         match subject {
             SessionSubject::Disk(name) => name.clone(),
             SessionSubject::Array(key) => {
-                let array = self.survey.arrays.iter().find(|array| array.key == *key);
+                let array = self.machine.survey.arrays.iter().find(|array| array.key == *key);
                 array.map_or_else(|| key.clone(), |array| array.name.clone())
             }
         }
@@ -130,14 +155,16 @@ impl Daemon<'_> {
     pub(super) fn subject_key(&self, subject: &SessionSubject) -> Option<SubjectKey> {
         match subject {
             SessionSubject::Disk(name) => self.key_of(name).cloned().map(SubjectKey::Disk),
-            SessionSubject::Array(key) => self.survey.checks.contains_key(key).then(|| SubjectKey::Array(key.clone())),
+            SessionSubject::Array(key) => {
+                self.machine.survey.checks.contains_key(key).then(|| SubjectKey::Array(key.clone()))
+            }
         }
     }
 
     /// Does another present disk give the same identity?
     pub(super) fn is_twin(&self, name: &str) -> bool {
         let key = self.disk(name).map(|disk| &disk.facts.key);
-        key.is_some() && self.survey.disks.iter().filter(|disk| Some(&disk.facts.key) == key).count() > 1
+        key.is_some() && self.machine.survey.disks.iter().filter(|disk| Some(&disk.facts.key) == key).count() > 1
     }
 
     /// The identity of the disk of this kernel name: the watch's, which tells apart those that give one.

@@ -6,12 +6,13 @@ use crate::calendar::elapsed;
 use crate::events::WatchBug;
 use crate::facts::{ArrayFacts, ArrayMember};
 use crate::incident::{Condition, IncidentKey, IncidentKind, IncidentSubject, Urgency};
+use crate::known::{ArrayState, DiskState, MISSING_AFTER};
 use crate::passes::ArrayFlaws;
 use crate::pool::{PoolLack, ZpoolFacts};
 use crate::problem::{LostRedundancy, Problem, SharedDamage};
 use crate::reading::ReadingState;
 use crate::risk::{StripeRisk, stripe_risk};
-use crate::state::{ArrayState, DiskState, MISSING_AFTER, Watch};
+use crate::state::Watch;
 use crate::subject::WatchedSubject;
 use scrubjay_core::units::{Bytes, UnixSeconds};
 
@@ -59,7 +60,7 @@ impl Watch {
         let stripes = self.stripes(facts);
         // Unreadable sectors of an absent disk may be unknown: the incident stays as it was, and can only grow.
         let key = IncidentKey { subject: subject.clone(), kind: IncidentKind::Stripes };
-        let known = self.incidents.get(&key).map(|incident| &incident.condition);
+        let known = self.told.incidents.get(&key).map(|incident| &incident.condition);
         let is_less =
             |present: &Condition| known.is_some_and(|known| !present.is_beyond(&known.amounts, known.urgency));
         if !self.are_all_present(facts) && stripes.as_ref().is_none_or(is_less) {
@@ -72,7 +73,7 @@ impl Watch {
 
     pub(crate) fn risk(&self, array: &ArrayFacts) -> StripeRisk {
         stripe_risk(array, |name| {
-            let disk = self.names.get(name).and_then(|key| self.disks.get(key));
+            let disk = self.seen.names.get(name).and_then(|key| self.seen.disks.get(key));
             disk.map(|disk| disk.reading.row.passes.known_unreadable()).unwrap_or_default()
         })
     }
@@ -85,7 +86,8 @@ impl Watch {
         let is_lost = |member: &ArrayMember| !member.is_in_sync;
         let left = array.redundancy_left();
         let lack = array.pool.as_ref().map_or(PoolLack::Nothing, |pool| pool.lack);
-        let gone = self.disks.values().filter(|disk| disk.live.name.is_none() && state.misses(&disk.row.facts.key));
+        let gone =
+            self.seen.disks.values().filter(|disk| disk.live.name.is_none() && state.misses(&disk.row.facts.key));
         // Each place has a sign of its own: another lost member is news, even if one has come back meanwhile.
         let lost = array.members.iter().enumerate().filter(|(_, member)| is_lost(member));
         let mut amounts: Vec<(String, u64)> = lost.map(|(place, _)| (format!("member {place}"), 1)).collect();
@@ -107,14 +109,14 @@ impl Watch {
 
     /// Are the disks of all members that are in sync present? If not, fewer damaged stripes may be known than there are.
     fn are_all_present(&self, array: &ArrayFacts) -> bool {
-        let is_present = |name: &String| self.names.contains_key(name);
+        let is_present = |name: &String| self.seen.names.contains_key(name);
         let mut in_sync = array.members.iter().filter(|member| member.is_in_sync);
         in_sync.all(|member| member.disk.as_ref().is_some_and(is_present))
     }
 
     fn stripes(&self, array: &ArrayFacts) -> Option<Condition> {
-        let member_keys = array.members.iter().filter_map(|member| self.names.get(member.disk.as_deref()?));
-        let mut disks = member_keys.filter_map(|key| self.disks.get(key));
+        let member_keys = array.members.iter().filter_map(|member| self.seen.names.get(member.disk.as_deref()?));
+        let mut disks = member_keys.filter_map(|key| self.seen.disks.get(key));
         let is_suppressed = self.is_planted(WatchBug::StripesUnreported);
         if is_suppressed || !disks.any(|disk| disk.reading.row.passes.unreadable_sectors() > 0) {
             return None;

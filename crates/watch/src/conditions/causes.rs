@@ -2,8 +2,9 @@
 
 use crate::facts::ArrayFacts;
 use crate::incident::{Condition, IncidentKey, IncidentKind, IncidentSubject};
+use crate::known::DiskState;
 use crate::problem::SubjectCard;
-use crate::state::{DiskState, Watch};
+use crate::state::Watch;
 use crate::subject::WatchedSubject;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,8 +18,8 @@ impl Watch {
         for (key, condition) in &*found {
             let Some(cause) = condition.cause.as_ref().filter(|_| key.kind == IncidentKind::Unread) else { continue };
             let card = match &key.subject {
-                IncidentSubject::Disk(key) => self.disks.get(key).map(DiskState::card).map(SubjectCard::Disk),
-                IncidentSubject::Array(key) => self.arrays.get(key).map(|array| SubjectCard::Array(array.card())),
+                IncidentSubject::Disk(key) => self.seen.disks.get(key).map(DiskState::card).map(SubjectCard::Disk),
+                IncidentSubject::Array(key) => self.seen.arrays.get(key).map(|array| SubjectCard::Array(array.card())),
                 IncidentSubject::Channel(_) | IncidentSubject::Watch => None,
             };
             held.entry(cause.clone()).or_default().extend(card);
@@ -36,7 +37,8 @@ impl Watch {
             WatchedSubject::Array(array, _) => array.facts.is_degraded().then(|| degraded_key(&array.facts)),
             WatchedSubject::Disk(disk) => {
                 let name = disk.live.name.as_deref()?;
-                let mut arrays = self.present_arrays().filter(|array| array.is_degraded() && array.has_member(name));
+                let mut arrays =
+                    self.seen.present_arrays().filter(|array| array.is_degraded() && array.has_member(name));
                 let subject = IncidentSubject::Disk(disk.row.facts.key.clone());
                 let heat = || disk.row.word.hot.map(|_| IncidentKey { subject, kind: IncidentKind::Health });
                 arrays.next().map(degraded_key).or_else(heat)

@@ -6,8 +6,9 @@ use crate::events::WatchBug;
 use crate::facts::DiskFacts;
 use crate::health::{self, HealthSign, HealthState};
 use crate::incident::{Condition, IncidentKind, IncidentSubject, Urgency};
+use crate::known::{DiskState, STALE_AFTER};
 use crate::problem::{DiskEvidence, DiskMembership, Problem};
-use crate::state::{DiskState, STALE_AFTER, Watch};
+use crate::state::Watch;
 use crate::subject::WatchedSubject;
 use scrubjay_core::units::UnixSeconds;
 
@@ -31,7 +32,7 @@ impl Watch {
             } else {
                 let since = self.missing_since(&subject, disk.live.since);
                 // An array that lacks it says so, and names it.
-                let mut arrays = self.arrays.values().filter(|array| array.misses(key));
+                let mut arrays = self.seen.arrays.values().filter(|array| array.misses(key));
                 let cause = arrays.next().map(|array| super::causes::degraded_key(&array.facts));
                 let problem = Problem::DiskMissing(disk.card(), since);
                 add(conditions, Condition { cause, ..Condition::of(Urgency::Replace, problem) });
@@ -86,7 +87,7 @@ impl Watch {
 
     /// The arrays that the disk of this name is a member of.
     fn memberships(&self, name: &str) -> Vec<DiskMembership> {
-        let member_arrays = self.present_arrays().filter(|array| array.has_member(name));
+        let member_arrays = self.seen.present_arrays().filter(|array| array.has_member(name));
         let membership = member_arrays.map(|array| {
             let risk = self.risk(array);
             DiskMembership {

@@ -10,8 +10,9 @@ mod reading;
 use crate::events::WatchBug;
 use crate::facts::ArrayFacts;
 use crate::incident::{Condition, IncidentKey, IncidentKind, IncidentSubject, Urgency};
+use crate::known::{ArrayState, DiskState};
 use crate::problem::{ArrayCard, DiskCard, Problem, SubjectCard};
-use crate::state::{ArrayState, DiskState, Watch};
+use crate::state::Watch;
 use crate::subject::WatchedSubject;
 use scrubjay_core::units::UnixSeconds;
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,10 +47,10 @@ impl Watch {
     pub(crate) fn conditions(&mut self, now: UnixSeconds) -> Conditions {
         let mut conditions = Conditions::default();
         self.refresh_foreseen(now);
-        for disk in self.disks.values() {
+        for disk in self.seen.disks.values() {
             self.check_disk(disk, now, &mut conditions);
         }
-        for array in self.arrays.values() {
+        for array in self.seen.arrays.values() {
             self.check_array(array, now, &mut conditions);
         }
         let loss = self.host.history_lost.clone();
@@ -67,7 +68,7 @@ impl Watch {
     /// Since when something is missing that was not seen since `unseen`: a start of the machine does not make it later.
     fn missing_since(&self, subject: &IncidentSubject, unseen: UnixSeconds) -> UnixSeconds {
         let key = IncidentKey { subject: subject.clone(), kind: IncidentKind::Missing };
-        self.incidents.get(&key).map_or(unseen, |incident| unseen.min(incident.opened))
+        self.told.incidents.get(&key).map_or(unseen, |incident| unseen.min(incident.opened))
     }
 }
 

@@ -3,9 +3,10 @@
 use crate::calendar::{DAY, after, elapsed};
 use crate::facts::ArrayActivity;
 use crate::incident::{Condition, IncidentKey, IncidentKind, IncidentSubject, Urgency};
+use crate::known::ArrayState;
 use crate::pool::{LastScrub, PoolDamage, PoolLosses, ZpoolFacts};
 use crate::problem::{PoolTrouble, Problem};
-use crate::state::{ArrayState, Watch};
+use crate::state::Watch;
 use scrubjay_core::units::UnixSeconds;
 
 /// Seconds beyond the time in which everything is to be read once, after which a scrub is called overdue. Timers that scrub once a
