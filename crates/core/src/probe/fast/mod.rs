@@ -5,9 +5,11 @@
 //! ```
 //!
 //! It determines what Shear does (Denehy, Bent, Popovici, Arpaci-Dusseau & Arpaci-Dusseau, "Deconstructing Storage Arrays",
-//! 2004), with tests that stop as soon as their answer is certain. Most numbers that decide are in `thresholds.rs`.
+//! 2004), with tests that stop as soon as their answer is certain. Most numbers that decide are in `thresholds.rs`. Each step
+//! adds its evidence to a list, from which all confidences follow (`confidence.rs`).
 
 mod boundary;
+mod confidence;
 mod copies;
 mod degraded;
 mod device_class;
@@ -31,6 +33,7 @@ use super::io::{ProbeBudget, ProbeIo, ProbedDevice, Prober, Spent};
 use super::known::{Claim, DeviceClass, KnownArray, ProbeFinding, ProbeStage, Unmeasurable};
 use super::library::{self, LayoutFit};
 use crate::layout::LayoutKind;
+use confidence::{ProbeEvidence, ProbeStatement, UNCHECKED, stated};
 use evidence::probability;
 use foretold::{CheckOutcome, CheckedLayout};
 use hammer::Hammer;
@@ -57,13 +60,6 @@ pub struct ProbeOptions {
 
 /// Claims that the last check supports with a lower probability than this, three to one, are taken back.
 const SUPPORT_MIN: f64 = 0.75;
-/// The greatest confidence of claims that were not checked before the budget ended.
-const UNCHECKED: f64 = 0.9;
-/// The greatest confidence that an array has one class: then the only prediction is that all reads wait. Among arrays that
-/// were made to surprise, one in fifteen that seemed so was something else (two disks left of four; a limit; a cache).
-const ONE_CLASS: f64 = 0.98;
-/// The greatest confidence of claims that contradict each other or are not tested.
-const UNSUPPORTED: f64 = 0.5;
 /// If no multiple of the pattern had room, the last check must distinguish a stripe from a pattern: it can from this
 /// many classes on.
 const STRIPE_CLASSES_MIN: usize = 4;
@@ -89,7 +85,7 @@ async fn steps(bench: ProbeIo<KnownArray>, options: ProbeOptions) -> Result<(), 
     let mut sampler = Sampler::new(bench, options.seed);
     match reading_steps(&mut sampler, options).await {
         Err(EarlyEnd::Spent) => {
-            sampler.note(|known| cap(known, UNCHECKED));
+            sampler.observe(ProbeEvidence::BudgetEnded);
             return Err(Spent);
         }
         Err(EarlyEnd::Unmeasurable(why)) => sampler.note(|known| known.unmeasurable = Some(why)),
@@ -109,7 +105,8 @@ async fn reading_steps(sampler: &mut Sampler, options: ProbeOptions) -> Result<(
         return Err(EarlyEnd::Unmeasurable(Unmeasurable::Serial));
     }
     let result = device_class::find(sampler).await?;
-    sampler.note(|known| known.device_class = Some(Claim::new(result.device_class, probability(thresholds::DECIDED))));
+    sampler.observe(ProbeEvidence::QueueDepths);
+    sampler.note(|known| known.device_class = stated(result.device_class));
     let count = match result.device_class {
         DeviceClass::Disks => thresholds::BURST_MIN,
         DeviceClass::Flash { depth } => depth,
@@ -118,46 +115,32 @@ async fn reading_steps(sampler: &mut Sampler, options: ProbeOptions) -> Result<(
         && let Some(confidence) = copies::is_one_disk(sampler).await?
     {
         limit::refuse(sampler, result.device_class, result.response, result.response).await?;
-        let confidence = confidence.min(ONE_CLASS);
+        sampler.observe(ProbeEvidence::AllWait(confidence));
+        sampler.observe(ProbeEvidence::OneClass);
         let block = sampler.device().block;
-        sampler.note(|known| {
-            known.pattern_bytes = Some(Claim::new(block, confidence));
-            known.copies = Some(Claim::new(1, confidence));
-        });
-        note_classes(sampler, &[0], 1, confidence);
+        sampler.note(|known| (known.pattern_bytes, known.copies) = (stated(block), stated(1)));
+        note_classes(sampler, &[0], 1);
         return Ok(());
     }
     sampler.begin(ProbeStage::Pattern);
     let burst = Burst { device_class: result.device_class, count };
     let pattern = pattern::find(sampler, burst, result.response, options.pattern_bytes_max).await?;
-    let Some(mut pattern) = pattern else {
+    let Some(pattern) = pattern else {
         let bytes_max = pattern::stride_max(sampler, burst).min(options.pattern_bytes_max);
         return Err(EarlyEnd::Unmeasurable(Unmeasurable::NoPattern { bytes_max }));
     };
     if let Some(odds) = pattern.joined {
         return joined_disks(sampler, pattern.yardstick.log().exp(), odds).await;
     }
-    if let Some(copies) = &mut pattern.copies {
-        // Both claims depend on each other: without classes there are no copies, and chunks that share their reads look
-        // like one class.
-        copies.confidence = copies.confidence.min(pattern.confidence);
-        pattern.confidence = copies.confidence;
-    }
-    if pattern.bytes == sampler.device().block {
-        pattern.confidence = pattern.confidence.min(ONE_CLASS);
-        if let Some(copies) = &mut pattern.copies {
-            copies.confidence = copies.confidence.min(ONE_CLASS);
-        }
-    }
-    let bytes = Claim::new(pattern.bytes, pattern.confidence);
+    pattern.evidence.iter().for_each(|evidence| sampler.observe(*evidence));
     sampler.note(|known| {
-        known.pattern_bytes = Some(bytes);
-        known.copies.clone_from(&pattern.copies);
+        (known.pattern_bytes, known.copies) = (stated(pattern.bytes), pattern.copies.and_then(stated));
     });
-    let copies = pattern.copies.as_ref().map_or(1, |claim| claim.value);
+    let copies = pattern.copies.unwrap_or(1);
     if pattern.bytes == sampler.device().block {
-        note_classes(sampler, &[0], copies, pattern.confidence);
-        if pattern.confidence < UNCHECKED {
+        sampler.observe(ProbeEvidence::OneClass);
+        note_classes(sampler, &[0], copies);
+        if sampler.confidence(ProbeStatement::Pattern) < UNCHECKED {
             return Err(EarlyEnd::Unmeasurable(Unmeasurable::TooNoisy));
         }
         return Ok(());
@@ -168,28 +151,25 @@ async fn reading_steps(sampler: &mut Sampler, options: ProbeOptions) -> Result<(
     let lacks_chunks =
         sampler.is_known(|known| known.chunk_bytes.is_none()) && result.device_class == DeviceClass::Disks;
     if lacks_chunks && limit::hides_disks(sampler).await? {
-        return Err(take_back(sampler, Unmeasurable::Limited));
+        return Err(sampler.take_back(Unmeasurable::Limited));
     }
     if lacks_chunks
         && copies == 1
         && let Some(percent) = degraded::rebuilt_percent(sampler, hammer).await?
     {
-        return Err(take_back(sampler, Unmeasurable::Degraded { percent }));
+        return Err(sampler.take_back(Unmeasurable::Degraded { percent }));
     }
     let larger = strides::DISKS_LIKELY * pattern_bytes;
     let bytes_min = (larger > stride_max).then(|| larger * (sampler.device().bytes / stride_max));
-    sampler.note(|known| {
-        if known.chunk_bytes.is_some() {
-            return;
-        }
-        match result.device_class {
-            // An array with several classes has several chunks, so the pattern or the lack of chunks is wrong.
-            DeviceClass::Disks => cap(known, UNSUPPORTED),
-            // On flash, a pattern without chunks is how one drive lays out its own dies.
-            DeviceClass::Flash { .. } => known.pattern_bytes = None,
-        }
-        known.unmeasurable = Some(Unmeasurable::NoChunks { bytes_min });
-    });
+    if sampler.is_known(|known| known.chunk_bytes.is_some()) {
+        return Ok(());
+    }
+    match result.device_class {
+        DeviceClass::Disks => sampler.observe(ProbeEvidence::NoChunkEnds),
+        // On flash, a pattern without chunks is how one drive lays out its own dies.
+        DeviceClass::Flash { .. } => sampler.note(|known| known.pattern_bytes = None),
+    }
+    sampler.note(|known| known.unmeasurable = Some(Unmeasurable::NoChunks { bytes_min }));
     Ok(())
 }
 
@@ -199,10 +179,8 @@ async fn joined_disks(sampler: &mut Sampler, pace: f64, odds: f64) -> Result<(),
     let Some(starts) = joined::starts(sampler, pace, odds).await? else {
         return Err(EarlyEnd::Unmeasurable(Unmeasurable::Uneven));
     };
-    sampler.note(|known| {
-        known.disks = Some(Claim::new(starts.value.len(), starts.confidence));
-        known.joined = Some(starts);
-    });
+    sampler.observe(ProbeEvidence::DiskEnds(starts.confidence));
+    sampler.note(|known| (known.disks, known.joined) = (stated(starts.value.len()), stated(starts.value)));
     Ok(())
 }
 
@@ -215,14 +193,8 @@ async fn chunks(sampler: &mut Sampler, pattern: PatternResult, hammer: Hammer, c
     if copies > 1 && chunk.bytes == sampler.device().block {
         return Ok(());
     }
-    let note_chunk = |sampler: &mut Sampler, confidence: f64| {
-        sampler.note(|known| {
-            known.chunk_bytes = Some(Claim::new(chunk.bytes, confidence));
-            known.phase_bytes = Some(Claim::new(chunk.phase, confidence));
-        });
-    };
-    // The claim is tested only against itself, until a layout of these chunks is found.
-    note_chunk(sampler, chunk.confidence.min(UNSUPPORTED));
+    sampler.observe(ProbeEvidence::ChunkEnds(chunk.confidence));
+    sampler.note(|known| (known.chunk_bytes, known.phase_bytes) = (stated(chunk.bytes), stated(chunk.phase)));
     sampler.begin(ProbeStage::Layout);
     let mut places = Places { chunk, pattern: pattern.bytes };
     let Some(mut found) = layout::find(sampler, hammer, places, copies).await? else {
@@ -230,27 +202,20 @@ async fn chunks(sampler: &mut Sampler, pattern: PatternResult, hammer: Hammer, c
         sampler.note(|known| (known.chunk_bytes, known.phase_bytes) = (None, None));
         return Ok(());
     };
-    note_chunk(sampler, chunk.confidence);
-    // Without the pattern there are no classes.
-    found.confidence = found.confidence.min(pattern.confidence);
+    sampler.observe(found.evidence);
     let period = library::period(&found.classes);
     if period < found.classes.len() {
         found.classes.truncate(period);
         places.pattern = period as u64 * chunk.bytes;
-        let bytes = Claim::new(places.pattern, found.confidence);
-        sampler.note(|known| known.pattern_bytes = Some(bytes));
+        sampler.observe(ProbeEvidence::RepeatedClasses);
+        sampler.note(|known| known.pattern_bytes = stated(places.pattern));
     }
-    note_classes(sampler, &found.classes, copies, found.confidence);
+    note_classes(sampler, &found.classes, copies);
     let is_shared = copies > 1 && mirrors(sampler, hammer, places, &found.classes, copies).await?;
     if let Some(class) = found.lost {
-        let finding = Claim::new(ProbeFinding::Lost { class }, found.confidence);
-        sampler.note(|known| {
-            known.findings.push(finding);
-            // Data that are rebuilt from others have some redundancy.
-            if let Some(fits) = &mut known.fits {
-                fits.value.retain(|fit| fit.layout.shape().parity > 0);
-            }
-        });
+        sampler.report(ProbeFinding::Lost { class }, Some(ProbeStatement::Classes), 1.0);
+        // Data that are rebuilt from others have some redundancy.
+        keep_fits(sampler, |fit| fit.layout.shape().parity > 0);
     }
     sampler.begin(ProbeStage::Check);
     let checked = CheckedLayout {
@@ -275,7 +240,7 @@ async fn member_times(
     found: &Classes,
     copies: usize,
 ) -> Result<(), EarlyEnd> {
-    let Classes { classes, lost, confidence } = found;
+    let Classes { classes, lost, .. } = found;
     let times = members::find(sampler, MemberClasses { burst, places, classes, lost: *lost }).await?;
     let chunks_of = |class: usize| (0..classes.len()).filter(|&chunk| classes[chunk] == class).collect::<Vec<usize>>();
     let sizes: Vec<usize> = (0..times.len()).map(|class| chunks_of(class).len()).collect();
@@ -283,7 +248,7 @@ async fn member_times(
     let is_even = sizes.iter().all(|size| *size == sizes[0]);
     let mut findings = Vec::new();
     for (class, &ClassTime { factor, odds }) in times.iter().enumerate() {
-        let Some(mut finding_confidence) = odds.map(probability) else { continue };
+        let Some(mut own) = odds.map(probability) else { continue };
         let is_lost_copy = copies > 1 && factor >= LOST_COPY_MIN;
         let lost_copy = match is_lost_copy {
             true => Some(copies::are_lost(sampler, places, &chunks_of(class)).await?),
@@ -291,27 +256,24 @@ async fn member_times(
         };
         let finding = match lost_copy {
             Some((true, waiting_confidence)) => {
-                finding_confidence = finding_confidence.min(waiting_confidence);
+                // It is wrong if either test is.
+                own = own.min(waiting_confidence);
                 ProbeFinding::LostCopy { class }
             }
             _ if !is_even => continue,
             _ if factor > 1.0 => ProbeFinding::Slow { class, factor },
             _ => ProbeFinding::Fast { class, factor },
         };
-        findings.push(Claim::new(finding, finding_confidence));
+        findings.push((finding, own));
     }
-    sampler.note(|known| {
-        // The classes themselves bound the confidence in each of them.
-        let confidence_max = known.classes.as_ref().map_or(0.0, |classes| classes.confidence).min(*confidence);
-        known.class_times = times.iter().map(|time| time.factor).collect();
-        known
-            .findings
-            .extend(findings.into_iter().map(|claim| Claim::new(claim.value, claim.confidence.min(confidence_max))));
-    });
+    sampler.note(|known| known.class_times = times.iter().map(|time| time.factor).collect());
+    for (finding, own) in findings {
+        sampler.report(finding, Some(ProbeStatement::Classes), own);
+    }
     Ok(())
 }
 
-/// The last check. Claims that it contradicts are taken back; it limits the confidence of all others.
+/// The last check. Claims that it contradicts are taken back; it is evidence for all others.
 async fn check_layout(sampler: &mut Sampler, checked: CheckedLayout<'_>, stride_max: u64) -> Result<(), EarlyEnd> {
     let places = checked.places;
     // The supposed pattern may be a stripe; then the pattern is this many times as large, and was tried if it had room.
@@ -323,67 +285,41 @@ async fn check_layout(sampler: &mut Sampler, checked: CheckedLayout<'_>, stride_
         count >= STRIPE_CLASSES_MIN && checked.copies == 1 && checked.burst.device_class == DeviceClass::Disks;
     if !is_settled && !is_distinguishable {
         let segments = sampler.device().bytes / stride_max;
-        return Err(take_back(sampler, Unmeasurable::TooSmall { bytes_min: times * places.pattern * segments }));
+        return Err(sampler.take_back(Unmeasurable::TooSmall { bytes_min: times * places.pattern * segments }));
     }
     let checked = CheckedLayout { is_settled, ..checked };
     let mut found = foretold::check(sampler, checked).await?;
-    if found == CheckOutcome::Contradicted {
+    let is_again = found == CheckOutcome::Contradicted;
+    if is_again {
         // With many disturbances one check in a hundred is contradicted by chance.
-        found = match foretold::check(sampler, checked).await? {
-            CheckOutcome::Confirmed { confidence } => CheckOutcome::Confirmed { confidence: confidence.min(UNCHECKED) },
-            again => again,
-        };
+        found = foretold::check(sampler, checked).await?;
     }
     match found {
         CheckOutcome::Contradicted => {
             let is_limited = checked.burst.device_class == DeviceClass::Disks && limit::hides_disks(sampler).await?;
-            Err(take_back(sampler, if is_limited { Unmeasurable::Limited } else { Unmeasurable::Uneven }))
+            Err(sampler.take_back(if is_limited { Unmeasurable::Limited } else { Unmeasurable::Uneven }))
         }
-        CheckOutcome::Limited => Err(take_back(sampler, Unmeasurable::Limited)),
+        CheckOutcome::Limited => Err(sampler.take_back(Unmeasurable::Limited)),
         // (With one class nothing can be predicted.)
         CheckOutcome::Confirmed { confidence }
             if count - usize::from(checked.lost.is_some()) > 1 && confidence < SUPPORT_MIN =>
         {
-            Err(take_back(sampler, Unmeasurable::Uneven))
+            Err(sampler.take_back(Unmeasurable::Uneven))
         }
         CheckOutcome::Confirmed { confidence } => {
-            let is_likely_enough = |claim: &Claim<ProbeFinding>| {
-                claim.value != ProbeFinding::Unknown || claim.confidence.min(confidence) >= SUPPORT_MIN
-            };
+            sampler.observe(ProbeEvidence::Foretold(confidence));
+            if is_again {
+                sampler.observe(ProbeEvidence::ForetoldAgain);
+            }
+            let is_likely_enough =
+                |claim: &Claim<ProbeFinding>| claim.value != ProbeFinding::Unknown || claim.confidence >= SUPPORT_MIN;
             // Classes of no known layout, which themselves are little more likely than not, are no result.
             if !sampler.is_known(|known| known.findings.iter().all(is_likely_enough)) {
-                return Err(take_back(sampler, Unmeasurable::Uneven));
+                return Err(sampler.take_back(Unmeasurable::Uneven));
             }
-            sampler.note(|known| cap(known, confidence));
             Ok(())
         }
     }
-}
-
-/// Takes back all claims about the array.
-fn take_back(sampler: &Sampler, why: Unmeasurable) -> EarlyEnd {
-    sampler.note(|known| {
-        let device_class = known.device_class.take();
-        *known = KnownArray { stage: known.stage, device_class, ..KnownArray::default() };
-    });
-    EarlyEnd::Unmeasurable(why)
-}
-
-/// Limits the confidence of all claims.
-fn cap(known: &mut KnownArray, confidence: f64) {
-    fn lower<T>(claim: &mut Option<Claim<T>>, confidence: f64) {
-        if let Some(claim) = claim {
-            claim.confidence = claim.confidence.min(confidence);
-        }
-    }
-    lower(&mut known.pattern_bytes, confidence);
-    lower(&mut known.chunk_bytes, confidence);
-    lower(&mut known.phase_bytes, confidence);
-    lower(&mut known.copies, confidence);
-    lower(&mut known.classes, confidence);
-    lower(&mut known.disks, confidence);
-    lower(&mut known.fits, confidence);
-    known.findings.iter_mut().for_each(|finding| finding.confidence = finding.confidence.min(confidence));
 }
 
 /// Determines whether mirrors have disks of their own, or share them with other mirrors (chained, or Linux' near copies of an odd
@@ -397,73 +333,61 @@ async fn mirrors(
 ) -> Result<bool, EarlyEnd> {
     let odds = match layout::mirrors::disks(sampler, hammer, places, classes, copies).await? {
         MirrorDisks::Own(odds) => {
-            sampler.note(|known| {
-                retain(known, probability(odds), |fit| fit.layout.kind() == LayoutKind::Raid1);
-                if let Some(disks) = &mut known.disks {
-                    disks.confidence = disks.confidence.min(probability(odds));
-                }
-            });
+            sampler.observe(ProbeEvidence::MirrorWaits(probability(odds)));
+            keep_fits(sampler, |fit| fit.layout.kind() == LayoutKind::Raid1);
             return Ok(false);
         }
         MirrorDisks::Unclear => {
-            sampler.note(|known| {
-                retain(known, UNSUPPORTED, |_| true);
-                known.disks = None;
-            });
+            sampler.observe(ProbeEvidence::UnclearMirrorWaits);
+            sampler.note(|known| known.disks = None);
             return Ok(true);
         }
         MirrorDisks::Shared(odds) => odds,
     };
     // Behind a limit the last of many requests is late, whatever disk it reads.
     if limit::hides_disks(sampler).await? {
-        return Err(take_back(sampler, Unmeasurable::Limited));
+        return Err(sampler.take_back(Unmeasurable::Limited));
     }
-    let confidence = probability(odds);
     let count = classes.iter().max().map_or(0, |most| most + 1);
     let kind = match (copies, count == classes.len()) {
         (2, true) => layout::mirrors::kind(sampler, hammer, places).await?,
         _ => None,
     };
+    sampler.observe(ProbeEvidence::MirrorWaits(probability(odds)));
+    let (kinds, odds) = kind.unwrap_or((Vec::new(), f64::MAX));
+    sampler.observe(ProbeEvidence::MirrorNeighbours(probability(odds)));
+    keep_fits(sampler, |fit| kinds.contains(&fit.layout.kind()));
     sampler.note(|known| {
-        let (kinds, kind_confidence) =
-            kind.map_or((Vec::new(), confidence), |(kinds, odds)| (kinds, confidence.min(probability(odds))));
-        retain(known, kind_confidence, |fit| kinds.contains(&fit.layout.kind()));
-        let disks =
-            known.fits.as_ref().and_then(|fits| Some(Claim::new(fits.value.first()?.layout.disks(), fits.confidence)));
-        known.disks = disks;
-        if known.disks.is_none() {
-            known.findings.push(Claim::new(ProbeFinding::Unknown, kind_confidence));
-        }
+        let fit = known.fits.as_ref().and_then(|fits| fits.value.first());
+        known.disks = fit.and_then(|fit| stated(fit.layout.disks()));
     });
+    if sampler.is_known(|known| known.disks.is_none()) {
+        sampler.report(ProbeFinding::Unknown, Some(ProbeStatement::SharedDisks), 1.0);
+    }
     Ok(true)
 }
 
 /// Keeps only some of the layouts that fit.
-fn retain(known: &mut KnownArray, confidence: f64, is_kept: impl Fn(&LayoutFit) -> bool) {
-    if let Some(fits) = &mut known.fits {
-        fits.value.retain(is_kept);
-        fits.confidence = fits.confidence.min(confidence);
-    }
+fn keep_fits(sampler: &Sampler, is_kept: impl Fn(&LayoutFit) -> bool) {
+    sampler.note(|known| known.fits.iter_mut().for_each(|fits| fits.value.retain(&is_kept)));
 }
 
 /// Notes the classes, and what follows from them.
-fn note_classes(sampler: &Sampler, classes: &[usize], copies: usize, confidence: f64) {
+fn note_classes(sampler: &mut Sampler, classes: &[usize], copies: usize) {
     let is_flash =
         |known: &KnownArray| matches!(known.device_class, Some(Claim { value: DeviceClass::Flash { .. }, .. }));
+    let fits = library::fits(classes, (!sampler.is_known(is_flash)).then_some(copies));
+    let count = classes.iter().max().map_or(0, |most| most + 1);
+    let sizes: Vec<usize> = (0..count).map(|class| classes.iter().filter(|other| **other == class).count()).collect();
+    if sizes.iter().any(|size| *size != sizes[0]) {
+        sampler.report(ProbeFinding::Unequal { sizes }, Some(ProbeStatement::Classes), 1.0);
+    }
+    if fits.is_empty() {
+        sampler.report(ProbeFinding::Unknown, Some(ProbeStatement::Classes), 1.0);
+    }
     sampler.note(|known| {
-        let fits = library::fits(classes, (!is_flash(known)).then_some(copies));
-        let count = classes.iter().max().map_or(0, |most| most + 1);
-        let sizes: Vec<usize> =
-            (0..count).map(|class| classes.iter().filter(|other| **other == class).count()).collect();
-        if sizes.iter().any(|size| *size != sizes[0]) {
-            known.findings.push(Claim::new(ProbeFinding::Unequal { sizes }, confidence));
-        }
-        if fits.is_empty() {
-            known.findings.push(Claim::new(ProbeFinding::Unknown, confidence));
-        }
-        known.disks = Some(Claim::new(count * copies, confidence));
-        known.classes = Some(Claim::new(classes.to_vec(), confidence));
-        known.fits = Some(Claim::new(fits, confidence));
+        known.disks = stated(count * copies);
+        (known.classes, known.fits) = (stated(classes.to_vec()), stated(fits));
     });
 }
 

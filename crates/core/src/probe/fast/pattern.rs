@@ -9,6 +9,7 @@
 //! If that ends at one class of several copies, other strides are scanned: an array whose pattern is no candidate looks
 //! like that.
 
+use super::confidence::ProbeEvidence;
 use super::copies;
 use super::evidence::{Doubt, of_stride, probability};
 use super::joined;
@@ -19,7 +20,7 @@ use super::stride::{is_multiple, is_multiple_for_sure};
 use super::strides::{DISKS_LIKELY, DISKS_MAX, candidates, factors, multiples};
 use super::thresholds::{BELIEVED, COPIES_MAX, DECIDED, DISMISSED, SEGMENTS_MIN, TENTATIVE};
 use super::yardstick::{Burst, Offsets, Yardstick};
-use crate::probe::known::{Claim, DeviceClass, Unmeasurable};
+use crate::probe::known::{DeviceClass, Unmeasurable};
 
 /// Rounds in which the slowest candidate is determined.
 const ROUNDS: usize = 5;
@@ -53,12 +54,12 @@ const STRIDE_MIN: u64 = 16 << 10;
 pub struct PatternResult {
     /// The pattern: the least distance at which all blocks lie on the same disk again, in bytes.
     pub bytes: u64,
-    /// The confidence of that.
-    pub confidence: f64,
+    /// The evidence for that, and for the copies.
+    pub evidence: Vec<ProbeEvidence>,
     /// The pace of one disk.
     pub yardstick: Yardstick,
     /// The number of disks that hold each chunk; not determined on flash.
-    pub copies: Option<Claim<usize>>,
+    pub copies: Option<usize>,
     /// The log-odds that there is no pattern, but concatenated disks; `None` if there is a pattern.
     pub joined: Option<f64>,
     /// The largest stride that has room, in bytes; multiples of the pattern were tried up to it.
@@ -145,7 +146,7 @@ async fn attempted(
     let Some(pattern) = found.as_ref().filter(|pattern| pattern.bytes == sampler.device().block) else {
         return Ok(found);
     };
-    if pattern.copies.as_ref().is_none_or(|copies| copies.value == 1) || pattern.joined.is_some() {
+    if pattern.copies.is_none_or(|copies| copies == 1) || pattern.joined.is_some() {
         return Ok(found);
     }
     match overlooked(sampler, &pattern.yardstick, stride_max).await? {
@@ -197,11 +198,13 @@ async fn divisor(
         limit::refuse(sampler, burst.device_class, response, pattern.yardstick.log().exp()).await?;
     }
     if burst.device_class == DeviceClass::Disks {
-        pattern.copies = copies::find(sampler, pattern.bytes).await?;
-        let copies = pattern.copies.as_ref().map_or(COPIES_MAX, |copies| copies.value);
+        let found = copies::find(sampler, pattern.bytes).await?;
+        pattern.evidence.extend(found.as_ref().map(|copies| ProbeEvidence::Collisions(copies.confidence)));
+        pattern.copies = found.map(|copies| copies.value);
+        let copies = pattern.copies.unwrap_or(COPIES_MAX);
         if pattern.bytes == sampler.device().block && copies > 1 {
             let near_wait = joined::near_wait(sampler, copies).await?;
-            pattern.confidence = pattern.confidence.min(probability(near_wait.abs()));
+            pattern.evidence.push(ProbeEvidence::NearReads(probability(near_wait.abs())));
             if near_wait > 0.0 {
                 return Ok(Some(PatternResult { copies: None, joined: Some(near_wait), ..pattern }));
             }
@@ -349,6 +352,6 @@ async fn confirmed(
             primes.pop();
         }
     }
-    let confidence = doubt.confidence();
-    Ok(Some(PatternResult { bytes, confidence, yardstick, copies: None, joined: None, stride_max }))
+    let evidence = vec![ProbeEvidence::Strides(doubt.confidence())];
+    Ok(Some(PatternResult { bytes, evidence, yardstick, copies: None, joined: None, stride_max }))
 }

@@ -1,7 +1,8 @@
 //! The sampler: runs bursts, repeats those that other programs disturbed, and draws places by its seed.
 
+use super::confidence::{ProbeEvidence, ProbeStatement, confidence, weigh};
 use crate::probe::io::{ProbeIo, ProbeRequest, ProbedDevice, Spent};
-use crate::probe::known::{KnownArray, ProbeStage, Unmeasurable};
+use crate::probe::known::{Claim, KnownArray, ProbeFinding, ProbeStage, Unmeasurable};
 use crate::rng::Rng;
 
 /// Repetitions of a disturbed batch, at most. Then its times are taken as they are: the disturbance is permanent, and
@@ -35,6 +36,8 @@ pub struct Sampler {
     failures: usize,
     /// Batches in a row that were taken although they were disturbed.
     disturbed: usize,
+    /// The evidence for what is known.
+    evidence: Vec<ProbeEvidence>,
     /// The generator of all random places.
     pub rng: Rng,
 }
@@ -42,7 +45,7 @@ pub struct Sampler {
 impl Sampler {
     /// A sampler with its I/O and its seed.
     pub fn new(bench: ProbeIo<KnownArray>, seed: u64) -> Sampler {
-        Sampler { bench, failures: 0, disturbed: 0, rng: Rng::new(seed) }
+        Sampler { bench, failures: 0, disturbed: 0, evidence: Vec::new(), rng: Rng::new(seed) }
     }
 
     /// The device.
@@ -50,15 +53,45 @@ impl Sampler {
         self.bench.device()
     }
 
-    /// Updates what is known.
+    /// Updates what is known. The confidences follow from the evidence, at any time: a pump may show what is known so far.
     pub fn note(&self, note: impl FnOnce(&mut KnownArray)) {
-        self.bench.note(note);
+        self.bench.note(|known| {
+            note(known);
+            weigh(known, &self.evidence);
+        });
+    }
+
+    /// Adds evidence.
+    pub fn observe(&mut self, evidence: ProbeEvidence) {
+        self.evidence.push(evidence);
+        self.note(|_| ());
+    }
+
+    /// Adds a finding that is no surer than the statement that it follows from, nor than `own`.
+    pub fn report(&mut self, finding: ProbeFinding, follows_from: Option<ProbeStatement>, own: f64) {
+        self.evidence.push(ProbeEvidence::Finding(follows_from, own));
+        self.note(|known| known.findings.push(Claim::new(finding, own)));
+    }
+
+    /// Takes back all statements about the array, and the evidence for them. Returns the end of the probe, for this reason.
+    pub fn take_back(&mut self, why: Unmeasurable) -> EarlyEnd {
+        self.evidence.retain(|evidence| *evidence == ProbeEvidence::QueueDepths);
+        self.note(|known| {
+            let device_class = known.device_class.take();
+            *known = KnownArray { stage: known.stage, device_class, ..KnownArray::default() };
+        });
+        EarlyEnd::Unmeasurable(why)
+    }
+
+    /// The confidence of a statement, by the evidence so far.
+    pub fn confidence(&self, of: ProbeStatement) -> f64 {
+        confidence(of, &self.evidence)
     }
 
     /// Whether `condition` holds for what is known.
     pub fn is_known(&self, condition: impl FnOnce(&KnownArray) -> bool) -> bool {
         let mut holds = false;
-        self.note(|known| holds = condition(known));
+        self.bench.note(|known| holds = condition(known));
         holds
     }
 

@@ -4,6 +4,7 @@
 //! or more I/Os. So each possible level is compared with reads that make the queues of its disks as deep as its writes
 //! would. And writes of one class take as long as writes of all classes where one disk has every parity.
 
+use super::confidence::{ProbeEvidence, ProbeStatement, stated};
 use super::layout::places::Places;
 use super::sampler::{EarlyEnd, Sampler};
 use super::statistic::{Trimmed, median, quantile};
@@ -49,14 +50,10 @@ const RARE_PRIOR: f64 = 0.2;
 /// The prior of a mirror of which only the first copies are read and no disk has both kinds: it cannot be distinguished
 /// from RAID-0. A choice.
 const UNSEEN_PRIOR: f64 = 0.03;
-/// The greatest confidence in a level, because no prediction tests it: an array that serves writes in convoys has the
-/// cost of no level (on a disk in the lab, second I/Os delayed the first ones of other writes, so that RAID-5 cost
-/// seven reads per write and looked like RAID-6).
-const CONFIDENCE_MAX: f64 = 0.98;
 /// Layouts of the level stay possible if they are less likely than the best one by no more than this factor. A choice.
 const FITS_SHARE: f64 = 100.0;
-/// The least confidence with which a level is claimed.
-const CONFIDENCE_MIN: f64 = 0.5;
+/// The least share of the likelihood with which a level is claimed.
+const SHARE_MIN: f64 = 0.5;
 
 /// A possible level, and the cost of a write at it.
 #[derive(Clone, Debug)]
@@ -96,9 +93,7 @@ pub async fn find_level(sampler: &mut Sampler) -> Result<(), EarlyEnd> {
     sampler.begin(ProbeStage::Redundancy);
     let mut known = KnownArray::default();
     sampler.note(|noted| known = noted.clone());
-    let refuse = |sampler: &Sampler, why: LevelRefusal| {
-        sampler.note(|known| known.findings.push(Claim::new(ProbeFinding::NoLevel { why }, 1.0)));
-    };
+    let refuse = |sampler: &mut Sampler, why: LevelRefusal| sampler.report(ProbeFinding::NoLevel { why }, None, 1.0);
     // A write to an array that lacks a member is an additional risk, and its cost is of no use.
     let is_member_lost =
         |claim: &Claim<ProbeFinding>| matches!(claim.value, ProbeFinding::Lost { .. } | ProbeFinding::LostCopy { .. });
@@ -153,8 +148,8 @@ async fn measure(
     Ok(Some(MeasuredWrites { curve, written: Trimmed::of(&logs), one_class, classes }))
 }
 
-/// Notes the likeliest level; its confidence is its share of the total likelihood.
-fn note(sampler: &Sampler, hypotheses: &[LevelHypothesis], measured: &MeasuredWrites) {
+/// Notes the likeliest level, and its share of the total likelihood.
+fn note(sampler: &mut Sampler, hypotheses: &[LevelHypothesis], measured: &MeasuredWrites) {
     let weights: Vec<f64> =
         hypotheses.iter().map(|hypothesis| hypothesis.prior * hypothesis.likelihood(measured)).collect();
     let other = OTHER_PRIOR / OTHER_RANGE * measured.one_class.map_or(1.0, |_| 1.0 / OTHER_RANGE);
@@ -170,7 +165,7 @@ fn note(sampler: &Sampler, hypotheses: &[LevelHypothesis], measured: &MeasuredWr
     };
     let best = (0..weights.len()).max_by(|&a, &b| weights[a].total_cmp(&weights[b])).expect("some are there");
     let (likeliest, least) = (&hypotheses[best], weights[best] / FITS_SHARE);
-    let confidence = share(&|hypothesis| hypothesis.level == likeliest.level).min(CONFIDENCE_MAX);
+    let level_share = share(&|hypothesis| hypothesis.level == likeliest.level);
     let ratio = likeliest.cost * (measured.written.mean - likeliest.time(&measured.curve, WRITES as f64)).exp();
     let mut fits: Vec<LayoutFit> = Vec::new();
     for (hypothesis, _) in hypotheses
@@ -180,28 +175,29 @@ fn note(sampler: &Sampler, hypotheses: &[LevelHypothesis], measured: &MeasuredWr
     {
         fits.extend(hypothesis.fits.iter().filter(|fit| !fits.contains(fit)).copied().collect::<Vec<_>>());
     }
+    sampler.note(|known| known.write_ratio = Some(Claim::new(ratio, 1.0)));
+    if level_share < SHARE_MIN {
+        return sampler.report(ProbeFinding::NoLevel { why: LevelRefusal::Unlike }, None, 1.0 - level_share);
+    }
+    let disks_share = share(&|hypothesis| hypothesis.disks == likeliest.disks);
+    let mut shown = vec![ProbeEvidence::WriteCost(ProbeStatement::Level, level_share)];
+    let mut show = |about, share, is_new: bool| shown.extend(is_new.then_some(ProbeEvidence::WriteCost(about, share)));
     sampler.note(|known| {
-        known.write_ratio = Some(Claim::new(ratio, 1.0));
-        if confidence < CONFIDENCE_MIN {
-            let why = LevelRefusal::Unlike;
-            return known.findings.push(Claim::new(ProbeFinding::NoLevel { why }, 1.0 - confidence));
-        }
-        let known_confidence = known.fits.as_ref().map_or(0.0, |fits| fits.confidence);
-        known.level = Some(Claim::new(likeliest.level, known_confidence * confidence));
-        learn(&mut known.fits, fits, known_confidence * confidence);
-        learn(
-            &mut known.disks,
-            likeliest.disks,
-            known_confidence * share(&|hypothesis| hypothesis.disks == likeliest.disks).min(CONFIDENCE_MAX),
-        );
-        learn(&mut known.copies, likeliest.copies, known_confidence * confidence);
+        known.level = stated(likeliest.level);
+        show(ProbeStatement::Fits, level_share, learn(&mut known.fits, fits));
+        show(ProbeStatement::Disks, disks_share, learn(&mut known.disks, likeliest.disks));
+        show(ProbeStatement::Copies, level_share, learn(&mut known.copies, likeliest.copies));
     });
+    shown.into_iter().for_each(|evidence| sampler.observe(evidence));
 }
 
-fn learn<T: PartialEq>(claim: &mut Option<Claim<T>>, value: T, confidence: f64) {
-    if claim.as_ref().is_none_or(|known| known.value != value) {
-        *claim = Some(Claim::new(value, confidence));
+/// Whether a value is other than what reads have shown; then it takes its place.
+fn learn<T: PartialEq>(claim: &mut Option<Claim<T>>, value: T) -> bool {
+    let is_new = claim.as_ref().is_none_or(|known| known.value != value);
+    if is_new {
+        *claim = stated(value);
     }
+    is_new
 }
 
 /// The levels that remain possible after the reads.

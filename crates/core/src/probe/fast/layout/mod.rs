@@ -7,6 +7,7 @@ mod known;
 pub mod mirrors;
 pub mod places;
 
+use super::confidence::ProbeEvidence;
 use super::evidence::probability;
 use super::hammer::Hammer;
 use super::sampler::{EarlyEnd, Sampler};
@@ -21,8 +22,8 @@ pub struct Classes {
     pub classes: Vec<usize>,
     /// The class of chunks that wait for every other one, if there are any.
     pub lost: Option<usize>,
-    /// The confidence in the classes.
-    pub confidence: f64,
+    /// The evidence for the classes.
+    pub evidence: ProbeEvidence,
 }
 
 /// Determines the classes. `None` when the answers are not the same twice: there are no classes then, and no chunks.
@@ -37,14 +38,12 @@ pub async fn find(
 ) -> Result<Option<Classes>, EarlyEnd> {
     if let Some(accepted) = known::find(sampler, hammer, places, copies).await? {
         let Accepted { classes, odds } = accepted;
-        return Ok(Some(Classes { classes, lost: None, confidence: probability(odds) }));
+        return Ok(Some(Classes { classes, lost: None, evidence: ProbeEvidence::KnownClasses(probability(odds)) }));
     }
     let found = free::find(sampler, hammer, places, copies).await?;
-    // No known layout supports the chunks here, so the confidence in them limits that in the classes.
-    let confidence_max = places.chunk.confidence;
     Ok(found.map(|FoundClasses { classes, lost, confidence }| Classes {
         classes,
         lost,
-        confidence: confidence.min(confidence_max),
+        evidence: ProbeEvidence::FreeClasses(confidence),
     }))
 }
