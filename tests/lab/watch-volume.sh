@@ -67,7 +67,7 @@ together() { # of the journal: a session of the volume and one of a member that 
 }
 expect "never at a time" "$(together)" 0
 expect "it is corrected, and nothing is lost" "$(status '(.arrays[] | select(.name == "lab")).check | (.corrected > 0 and .unreadable == 0)')" true
-soon grep -q 'WATCH array lab: .* places were wrong, and are right now' program.sh.messages || fail "it is told: $(cat program.sh.messages)"
+soon grep -q 'WATCH array lab: .* places were wrong, and have been put right' program.sh.messages || fail "it is told: $(cat program.sh.messages)"
 expect "no disk is blamed for it" "$(status '[.disks[] | select(.health == "replace" or .health == "watch")] | length')" 0
 expect "the history has it" "$(history "SELECT count(*) > 0 FROM event WHERE kind = 'check-finished' AND words LIKE '%corrected%'")" 1
 "$scrubjay" scrub lab --policy none --json --state other >again.json 2>again.err || true

@@ -7,6 +7,7 @@ use scrubjay_watch::health::HealthState;
 use scrubjay_watch::incident::{IncidentKind, Urgency};
 use scrubjay_watch::status::{LightColour, LightName};
 use scrubjay_watch::worded;
+use scrubjay_words::Said;
 use serde::{Deserialize, Serialize};
 
 /// The schema's number: it rises when a field is removed or changes its meaning.
@@ -34,11 +35,11 @@ pub struct WatchDocument {
     #[serde(default)]
     pub is_blind: bool,
     /// The answer to "Am I safe?", in one sentence.
-    pub sentence: String,
+    pub sentence: Said,
     /// One light each for disks, redundancy, sectors and alerts.
     pub lights: Vec<LightEntry>,
     /// What to do now, in words: three lines at most, and one that says how many more there are.
-    pub to_do: Vec<String>,
+    pub to_do: Vec<Said>,
     /// The same as values.
     #[serde(default)]
     pub do_now: DoNowEntry,
@@ -78,7 +79,7 @@ pub struct ToDoEntry {
     /// The incident that asks for it, by its place in `incidents`; null: it is about alerts.
     pub incident: Option<usize>,
     /// What it is, in one line.
-    pub words: String,
+    pub words: Said,
     /// What to type, if one command is the next step.
     pub command: Option<String>,
 }
@@ -89,7 +90,7 @@ impl WatchDocument {
         if !self.do_now.first.is_empty() {
             return self.do_now.clone();
         }
-        let entry = |words: &String| ToDoEntry { incident: None, words: words.clone(), command: None };
+        let entry = |words: &Said| ToDoEntry { incident: None, words: words.clone(), command: None };
         DoNowEntry { first: self.to_do.iter().map(entry).collect(), more: 0 }
     }
 }
@@ -104,7 +105,7 @@ pub struct LightEntry {
     #[serde(with = "as_word")]
     pub colour: LightColour,
     /// What the light shows, in words.
-    pub words: String,
+    pub words: Said,
 }
 
 /// The status of an array.
@@ -157,7 +158,7 @@ pub struct PoolEntry {
     /// When a scrub last covered all of it; 0: none ever did; null: not known.
     pub scrubbed: Option<u64>,
     /// What its scrub or resilver does now, in words; empty: there is none.
-    pub scan: String,
+    pub scan: Said,
 }
 
 /// What is done about a disk or an array now.
@@ -191,7 +192,7 @@ pub struct ReadingEntry {
     #[serde(with = "as_word")]
     pub activity: ReadingActivity,
     /// What it waits for, or what holds it back, in words.
-    pub why: Option<String>,
+    pub why: Option<Said>,
     /// The share of the pass that is done, 0 to 1; null: none is under way.
     pub pass_share: Option<f64>,
     /// The mean slowdown of foreground requests in this session, in nanoseconds; null: no foreground request was seen.
@@ -234,7 +235,7 @@ pub struct DiskEntry {
     #[serde(with = "as_word")]
     pub health: HealthState,
     /// The reasons for `health`.
-    pub reasons: Vec<String>,
+    pub reasons: Vec<Said>,
     /// The status of its reading.
     #[serde(flatten)]
     pub reading: ReadingEntry,
@@ -265,7 +266,7 @@ pub struct IncidentEntry {
     #[serde(with = "as_word")]
     pub urgency: Urgency,
     /// What is wrong, in one line.
-    pub headline: String,
+    pub headline: Said,
     /// When it opened.
     pub since: u64,
     /// Did a person accept it, until it grows?
@@ -278,7 +279,7 @@ pub struct ChannelEntry {
     /// Its name.
     pub name: String,
     /// When it was last proven, in words: `proven 12 Mar 2026`, `never proven`.
-    pub proof: String,
+    pub proof: Said,
     /// Is it proven now? Null: an older watch does not say.
     #[serde(default)]
     pub is_proven: Option<bool>,
@@ -329,12 +330,12 @@ mod tests {
 
     #[test]
     fn what_to_do_of_an_older_program_is_its_lines() {
-        let lines = vec!["REPLACE bay 3".to_owned(), "and 2 more".to_owned()];
+        let lines: Vec<Said> = vec!["REPLACE bay 3".into(), "and 2 more".into()];
         let older = WatchDocument { to_do: lines.clone(), ..WatchDocument::default() };
         let mut json = serde_json::to_value(&older).unwrap();
         json.as_object_mut().unwrap().remove("do_now");
         let read: WatchDocument = serde_json::from_value(json).unwrap();
-        let words: Vec<String> = read.things_to_do().first.into_iter().map(|thing| thing.words).collect();
+        let words: Vec<Said> = read.things_to_do().first.into_iter().map(|thing| thing.words).collect();
         assert_eq!(words, lines);
         let thing = ToDoEntry { incident: Some(0), words: "REPLACE bay 3".into(), command: None };
         let do_now = DoNowEntry { first: vec![thing], more: 2 };

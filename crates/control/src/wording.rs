@@ -8,7 +8,7 @@ use scrubjay_watch::calendar::{DAY, HOUR};
 use scrubjay_watch::facts::ArrayActivity;
 use scrubjay_watch::health::HealthState;
 use scrubjay_watch::pool::PoolDamage;
-use scrubjay_words::{counted, damage};
+use scrubjay_words::{Said, counted, damage};
 
 pub use scrubjay_core::shown::shown;
 
@@ -68,8 +68,8 @@ pub fn doing_of(reading: &ReadingEntry) -> String {
     let share = reading.pass_share.map(|share| format!("{:.0} %", (share * 100.0).floor())).unwrap_or_default();
     match (reading.activity, &reading.why) {
         (ReadingActivity::Reading, _) => joined(["reading", &share]),
-        (ReadingActivity::Waiting, why) => joined([&share, why.as_deref().unwrap_or("waiting")]),
-        (_, Some(why)) if share.is_empty() => why.clone(),
+        (ReadingActivity::Waiting, why) => joined([&share, why.as_ref().map_or("waiting", Said::as_str)]),
+        (_, Some(why)) if share.is_empty() => why.clone().into(),
         (_, Some(why)) => format!("{share} read; {why}"),
         (_, None) => "next in turn".to_owned(),
     }
@@ -103,7 +103,7 @@ pub fn array_now(array: &ArrayEntry) -> String {
 pub fn pool_now(array: &ArrayEntry) -> String {
     let pool = array.pool.as_ref();
     let failed = pool.and_then(|pool| pool.failed.clone());
-    let scan = pool.map(|pool| pool.scan.clone()).filter(|scan| !scan.is_empty());
+    let scan = pool.map(|pool| String::from(pool.scan.clone())).filter(|scan| !scan.is_empty());
     failed.or(scan).unwrap_or_else(|| array.activity.word().to_owned())
 }
 

@@ -121,6 +121,8 @@ pub struct DiskMembership {
     pub array: ArrayCard,
     /// The disk's place in it, from 0.
     pub place: usize,
+    /// Is it in sync there? Else it is what the array lacks.
+    pub is_in_sync: bool,
     /// How many more members it may lose; negative: too many are lost.
     pub left: i64,
     /// Is one of its members missing, or not in sync?
@@ -187,14 +189,12 @@ pub enum ReadingHelp {
         /// What all hours have.
         total: u64,
     },
-    /// A larger budget, as it is idle for less than a pass needs, in hours a week.
-    Budget {
+    /// More time for a pass, as it is idle for less than one needs, in hours a week.
+    Time {
         /// What a pass needs.
         needed: u64,
         /// What its hours have.
         allowed: u64,
-        /// The rate that would read all in time, in tenths of 1 MB/s.
-        rate: u64,
     },
 }
 
@@ -226,6 +226,8 @@ pub struct LostRedundancy {
     pub lack: PoolLack,
     /// Is it known which members hold copies of the same data?
     pub is_layout_known: bool,
+    /// Is a member being filled?
+    pub is_rebuilding: bool,
     /// The disks that were last seen at its empty places, at most six.
     pub gone: Vec<DiskCard>,
 }

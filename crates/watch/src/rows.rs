@@ -100,7 +100,7 @@ pub struct MessageRow {
     pub about: Vec<IncidentKey>,
     /// The highest urgency of these.
     pub urgency: Urgency,
-    /// What it says, when it is kept for the first time; `None`: the pump has put it in words, and kept those.
+    /// What it says, in the operation that keeps it for the first time; `None`: the pump has been given it, and has its words.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub letter: Option<Box<Letter>>,
     /// When it was written.

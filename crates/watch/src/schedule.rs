@@ -366,7 +366,6 @@ impl Watch {
         let rate = reading.idle.bytes_per_second.max(1) as f64;
         let needed = Self::bytes(reading) / rate / HOUR as f64 / weeks;
         let total = reading.idle.hours_a_week(&[1.0; WEEK_HOURS]);
-        let steady_rate = Self::bytes(reading) / (weeks * (7 * DAY) as f64) / 1e5;
         let whole = |hours: f64| hours.round() as u64;
         if allowed >= needed * PLANNED_TIME_FACTOR {
             return ReadingHelp::Cause;
@@ -374,7 +373,7 @@ impl Watch {
         let (is_enough, needed, allowed) = (total > needed * PLANNED_TIME_FACTOR, whole(needed), whole(allowed));
         match is_enough {
             true => ReadingHelp::Hours { needed, allowed, total: whole(total) },
-            false => ReadingHelp::Budget { needed, allowed, rate: whole(steady_rate) },
+            false => ReadingHelp::Time { needed, allowed },
         }
     }
 }

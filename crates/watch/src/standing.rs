@@ -98,7 +98,7 @@ impl Watch {
             _ if self.clock.is_doubted() => StatusVerdict::ClockDoubted(now),
             (problems, Some(since)) => StatusVerdict::Blind(since, problems),
             (Some(problems), None) => StatusVerdict::Problems(problems),
-            _ if lights.iter().all(is_well) => StatusVerdict::Well,
+            _ if lights.iter().all(is_well) && !is_any_open => StatusVerdict::Well,
             _ => match lights[..3].iter().find(is_unreported) {
                 Some(light) => StatusVerdict::Unreported(light.name, light.shows.clone()),
                 None if lights[3].colour == LightColour::Red => StatusVerdict::NobodyTold,

@@ -107,9 +107,9 @@ impl PageSummary {
             text: match &picture.trouble {
                 _ if picture.is_recording => format!("A recording of {}: {}", date(status.time), status.sentence),
                 Some(why) => format!("This is old: {why}"),
-                None if status.is_blind => status.sentence.clone(),
+                None if status.is_blind => status.sentence.clone().into(),
                 None if !is_fresh => "This is old: the watch does not answer in time".to_owned(),
-                None => status.sentence.clone(),
+                None => status.sentence.clone().into(),
             },
             problems: problems(status),
             lights: lights(status, is_fresh),
@@ -197,7 +197,7 @@ fn scrub(status: &WatchDocument, is_fresh: bool) -> ScrubSummary {
             .collect::<Option<Vec<_>>>()
             .and_then(|ends| ends.into_iter().max()),
         running: running.len(),
-        waiting_reason: waits.and_then(|reading| reading.why.clone()),
+        waiting_reason: waits.and_then(|reading| reading.why.clone().map(String::from)),
     }
 }
 
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn good_disks_do_not_hide_other_problems() {
-        let light = |colour| LightEntry { name: LightName::Redundancy, colour, words: String::new() };
+        let light = |colour| LightEntry { name: LightName::Redundancy, colour, words: "".into() };
         let incident = |urgency: &str| {
             let json = serde_json::json!({"subject": "u", "kind": "degraded", "urgency": urgency, "headline": "x", "since": 1, "is_accepted": false});
             serde_json::from_value::<scrubjay_control::IncidentEntry>(json).unwrap()

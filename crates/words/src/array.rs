@@ -19,9 +19,9 @@ sentences! {
             "DATA AT RISK {array}: degraded, the next failure may lose data",
         TooMany { array: Said = card::Called::Array { name: "md0".into() } } => "DATA AT RISK {array}: too many disks are missing",
         Stripes { array: String = "md0", stripes: Count = Count(2, "stripe") } =>
-            "REPLACE in array {array}: {stripes} bad on two disks",
+            "REPLACE in array {array}: {stripes} bad on two or more disks",
         StripesLost { array: String = "md0", stripes: Count = Count(2, "stripe") } =>
-            "DATA AT RISK array {array}: {stripes} cannot be rebuilt",
+            "DATA AT RISK array {array}: {stripes} may not be rebuilt",
         Lost { array: String = "md0", size: String = "4 KiB" } => "DATA AT RISK array {array}: {size} cannot be read or rebuilt",
         VolumeLost { volume: String = "tank", stripes: Said = LostStripes::Some { stripes: Count(3, "stripe") } } =>
             "DATA LOST in volume {volume}: {stripes}",
@@ -38,12 +38,12 @@ sentences! {
 
 sentences! {
     pub(crate) FlawWords: "What an array's own checker found" {
-        OneRightNow => "1 place was wrong, and is right now",
-        RightNow { count: u64 = 3u64 } => "{count} places were wrong, and are right now",
+        OneRightNow => "1 place was wrong, and has been put right",
+        RightNow { count: u64 = 3u64 } => "{count} places were wrong, and have been put right, or read right again",
         BtrfsLeft { places: Count = Count(2, "place") } => "{places} wrong, and not made right",
         VolumeLeft { rows: Count = Count(2, "row") } => "{rows} wrong on a member, and not made right",
         MdLeft { sectors: Count = Count(128, "sector") } => "{sectors} disagree between its members, or could not be compared",
-        MdBeside => "sectors disagree, or not compared",
+        MdBeside => "sectors disagree, or were not compared",
         BtrfsBeside => "blocks wrong, not repaired",
         VolumeBeside => "rows wrong, not repaired",
     }
@@ -55,7 +55,9 @@ sentences! {
             "{name} ({level}), not there since {date}",
         Lacks { name: String = "md0", level: String = "RAID6", how: Said = LackWords::Members { missing: 1, members: 8 } } =>
             "{name} ({level}), {how}",
-        MayFail { left: i64 = 1i64 } => "{left} more may fail before data are lost",
+        MayFail { disks: Count = Count(1, "more disk") } => "{disks} may fail without loss of data",
+        NextLoses => "the next failure loses data",
+        Lost => "data cannot be read until they are back",
         Damaged { name: String = "md0", level: String = "RAID6", damaged: Count = Count(3, "damaged stripe") } =>
             "{name} ({level}), {damaged}",
         Stripe { stripe: u64 = 81_920u64, disks: String = "sdb, sdc" } => "{stripe}: unreadable on {disks}",
@@ -67,7 +69,7 @@ sentences! {
         ReadOnlyBtrfs => "a copy elsewhere is right, but here the file system is mounted read-only",
         VolumeRefused =>
             "the other members hold what is right, but that member's disk does not take it, or the volume is read-only",
-        MayBeSwap => "in a RAID-1 or RAID-10 it may be swap, or a write that was under way; in others a parity is wrong;",
+        MayBeSwap => "in a RAID-1 or RAID-10 it may be swap, or a write that was under way; in others data or parity is wrong;",
         BadBlockLists =>
             "or a member's list of bad blocks has them (/sys/block/md*/md/dev-*/bad_blocks): there is less redundancy",
     }
@@ -83,8 +85,8 @@ sentences! {
 
 sentences! {
     pub(crate) ArraySteps: "What to do about an array" {
-        StartIt => "see whether too many of its disks are missing; then start or mount it",
-        ImportIt { pool: Typed = "tank" } => "see whether too many of its disks are missing; then: sudo zpool import {pool}",
+        StartIt => "if enough of its disks are there: start or mount it; else look at their cables and power",
+        ImportIt { pool: Typed = "tank" } => "if enough of its disks are there: sudo zpool import {pool}; else look at their cables and power",
         QuietOnceDown { name: Typed = "md0" } => "if it was taken down for good: sudo scrubjay forget {name}",
         WaitForZfs => "back up what has no backup yet, and wait: ZFS fills a device",
         HowFar { pool: Typed = "tank" } => "how far it is: sudo zpool status {pool}",
@@ -92,17 +94,20 @@ sentences! {
         LookAtCable => "look at the disk's cable, its power and its port",
         OnlineOrReplace { pool: Typed = "tank" } =>
             "when it is back: sudo zpool online {pool} DEVICE; else sudo zpool replace {pool} DEVICE NEW",
+        BeingRebuilt => "it is being rebuilt: back up what has no backup yet, and wait; how far it is: cat /proc/mdstat",
+        BringBack => "bring the missing disks back: look at their cables, power and ports; add and create nothing",
         AddOne => "back up what has no backup yet; add a disk in the place of the missing one",
         Backup => "back up what has no backup yet",
         AddInItsPlace => "if it stays away: add another one in its place",
-        ReplaceOneByOne => "back up what has no backup yet; replace these disks one at a time; run the array's repair",
+        ReplaceOneByOne { array: Typed = "md0" } => "back up what has no backup yet; have its sectors rewritten: sudo scrubjay scrub-now {array}; then replace these disks one at a time",
+        RestoreLost => "restore from a backup what lies there (docs/repair.md); then replace these disks one at a time",
         Restore => "restore what lies there from a backup; a sector that is written can be read again",
         WhichStripes { volume: Typed = "tank" } => "which stripes: sudo scrubjay volume findings {volume}",
         RestoreWritten => "restore what lies there from a backup: what is written there can be read again",
-        Nothing => "nothing; if it happens again, see which member it is: the log names it",
+        Nothing => "nothing; if it happens again, see which member it is: journalctl -k",
         ScrubMounted => "run `scrubjay scrub` on its mount point, where it is mounted to be written",
         WhichMember => "see which member it is (`scrubjay volume status`), and replace its disk",
-        Compare => "compare what lies there with a backup before anything repairs it; replace a member with such a list",
+        Compare => "compare what lies there with a backup before anything repairs it; replace a member that has such a list",
     }
 }
 
@@ -145,10 +150,17 @@ pub(crate) fn degraded_lines(lost: &LostRedundancy) -> Vec<Line> {
         PoolLack::Amiss => LackWords::Amiss,
     };
     let (name, level) = (array.name.clone(), array.level.clone());
-    let mut lines = vec![
-        Line::of(Label::Array, ArrayLines::Lacks { name, level, how: how.into() }),
-        Line::of(Label::AtRisk, ArrayLines::MayFail { left: (*left).max(0) }),
-    ];
+    let mut lines = vec![Line::of(Label::Array, ArrayLines::Lacks { name, level, how: how.into() })];
+    match *left {
+        // Nothing that is known to lack shows how much may still fail.
+        _ if *lack == PoolLack::Amiss => {}
+        i64::MIN..0 => lines.push(Line::of(Label::AtRisk, ArrayLines::Lost)),
+        0 => lines.push(Line::of(Label::AtRisk, ArrayLines::NextLoses)),
+        left => {
+            let disks = Count(left.unsigned_abs(), "more disk");
+            lines.push(Line::of(Label::AtRisk, ArrayLines::MayFail { disks }));
+        }
+    }
     lines.extend(gone.iter().map(card::disk_line));
     let pool = || Typed(array.name.clone());
     match (gone.is_empty(), array.kind()) {
@@ -161,6 +173,8 @@ pub(crate) fn degraded_lines(lost: &LostRedundancy) -> Vec<Line> {
             ArraySteps::LookAtCable.into(),
             ArraySteps::OnlineOrReplace { pool: pool() }.into(),
         ])),
+        _ if lost.is_rebuilding => lines.push(Line::of(Label::Do, ArraySteps::BeingRebuilt)),
+        _ if *left < 0 => lines.push(Line::of(Label::Do, ArraySteps::BringBack)),
         (true, _) => lines.push(Line::of(Label::Do, ArraySteps::AddOne)),
         (false, _) => lines.extend(steps([
             ArraySteps::Backup.into(),
@@ -186,7 +200,10 @@ pub(crate) fn stripes_lines(damage: &SharedDamage) -> Vec<Line> {
         Line::of(Label::Array, ArrayLines::Damaged { name, level, damaged: Count(*damaged, "damaged stripe") }),
         Line::of(Label::Stripe, ArrayLines::Stripe { stripe: *stripe, disks: disks.join(", ") }),
         Line::of(Label::AtRisk, ArrayLines::AtStake { size: bytes.to_string() }),
-        Line::of(Label::Do, ArraySteps::ReplaceOneByOne),
+        match damage.lost {
+            0 => Line::of(Label::Do, ArraySteps::ReplaceOneByOne { array: (&array.name).into() }),
+            _ => Line::of(Label::Do, ArraySteps::RestoreLost),
+        },
     ]
 }
 

@@ -31,6 +31,7 @@ pub fn catalogue() -> Vec<Chapter> {
     vec![
         chapter::<status::VerdictWords>(),
         chapter::<status::LightWords>(),
+        chapter::<status::StandingWords>(),
         chapter::<status::ToDoWords>(),
         chapter::<letter::SubjectWords>(),
         chapter::<letter::FrameWords>(),

@@ -28,10 +28,12 @@ sentences! {
 sentences! {
     pub(crate) ChannelLines: "A channel for alerts: lines of a message" {
         NobodyConfirmed => "Nobody has confirmed that messages arrive this way.",
+        NobodyOfLate => "Nobody has confirmed in 90 days that messages arrive this way.",
         ConfirmCode => "send a test, and confirm its code: sudo scrubjay alert test",
         Kept => "What was to be sent this way is kept, and tried again.",
+        SeeWhy => "see why: sudo scrubjay alert list",
         Refused { who: String = "you@example.org", reply: String = "550 5.1.1 no such user" } => "{who}: {reply}",
-        LookAtAddress => "look at the address; another list of recipients: sudo scrubjay set",
+        LookAtAddress => "look at the address; another list: sudo scrubjay set alert.email.to '[\"you@example.org\"]'",
     }
 }
 
@@ -49,8 +51,9 @@ pub(crate) fn unproven_headline(channel: &str, state: ProofState, calendar: &dyn
     ChannelWords::Unproven { channel: channel.to_owned(), proof: proof(state, calendar) }.into()
 }
 
-pub(crate) fn unproven_lines() -> Vec<Line> {
-    vec![Line::plain(ChannelLines::NobodyConfirmed), Line::of(Label::Do, ChannelLines::ConfirmCode)]
+pub(crate) fn unproven_lines(state: ProofState) -> Vec<Line> {
+    let who = if state == ProofState::Never { ChannelLines::NobodyConfirmed } else { ChannelLines::NobodyOfLate };
+    vec![Line::plain(who), Line::of(Label::Do, ChannelLines::ConfirmCode)]
 }
 
 pub(crate) fn undelivered_headline(channel: &str, since: UnixSeconds, calendar: &dyn Calendar) -> Said {
@@ -58,7 +61,7 @@ pub(crate) fn undelivered_headline(channel: &str, since: UnixSeconds, calendar: 
 }
 
 pub(crate) fn undelivered_lines() -> Vec<Line> {
-    vec![Line::plain(ChannelLines::Kept)]
+    vec![Line::plain(ChannelLines::Kept), Line::of(Label::Do, ChannelLines::SeeWhy)]
 }
 
 pub(crate) fn recipients_headline(channel: &str, refused: &[(String, String)]) -> Said {

@@ -74,7 +74,7 @@ pub(crate) fn lines(condition: &Condition, calendar: &dyn Calendar) -> Vec<Line>
         Problem::PoolLost(trouble) => pool::lost_lines(trouble),
         Problem::Disagreement { array, mismatched, .. } => array::flaws_lines(array, *mismatched),
         Problem::PoolErrors(array, errors) => pool::errors_lines(array, errors),
-        Problem::Unproven(..) => channel::unproven_lines(),
+        Problem::Unproven(_, proof) => channel::unproven_lines(*proof),
         Problem::Undelivered(..) => channel::undelivered_lines(),
         Problem::Recipients(_, refused) => channel::recipients_lines(refused),
         Problem::History(loss) => history::lines(loss, calendar),

@@ -17,7 +17,7 @@ sentences! {
         DriveSaysFailing => "the drive itself says that it is failing",
         Unreadable { sectors: Count = Count(8, "unreadable sector") } => "{sectors}",
         Rewritten { counter: Said = CounterWords::Pending, growth: u64 = 8u64, span: Count = Count(2, "day") } =>
-            "{counter} {growth} within {span}, and none now: rewritten",
+            "{counter} {growth} within {span}, and none now",
         Grows { counter: Said = CounterWords::Pending, value: u64 = 8u64, growth: u64 = 5u64, span: Count = Count(1, "day") } =>
             "{counter} {value}, +{growth} in {span}",
         Level { counter: Said = CounterWords::Reallocated, value: u64 = 3u64 } => "{counter} {value}",
@@ -26,12 +26,12 @@ sentences! {
         SpareLow { percent: u8 = 4u8 } => "only {percent} % of the spare blocks left",
         Worn { percent: u8 = 97u8 } => "{percent} % of its endurance used",
         SelfTest { failed: Said = SelfTestWords::At { lba: 7 } } => "{failed}",
-        OldSelfTest { failed: Said = SelfTestWords::Failed } => "{failed}, long ago, and none was completed since",
+        OldSelfTest { failed: Said = SelfTestWords::Failed } => "{failed}, long ago, and none has been completed since",
         NoReads { attempts: Count = Count(3, "attempt") } => "it answers, but no reads ({attempts})",
         ReadsEnd { percent: u8 = 40u8, attempts: Count = Count(3, "attempt") } =>
             "its reads end after {percent} % of the disk ({attempts})",
-        NoVerdict { sectors: Count = Count(2048, "sector") } => "no verdict on {sectors}: reads of them do not end",
-        Retries { reads: Count = Count(4, "read") } => "{reads} went well only the second time",
+        NoVerdict { sectors: Count = Count(2048, "sector") } => "no verdict on {sectors}: reads ended before them",
+        Retries { reads: Count = Count(4, "read") } => "{reads} succeeded only at the second attempt",
         Slower { percent: u32 = 60u32 } => "reads take {percent} % longer than before",
         Cable { counter: Said = CounterWords::CableErrors, growth: u64 = 3u64 } => "{counter} +{growth}: check cable and port",
     }
@@ -64,7 +64,7 @@ sentences! {
         VolatileCache => "its cache is volatile now",
         CachePower => "the power of its cache is degraded",
         PowerLoss => "a loss of power is expected",
-        NvmeSpare => "its spare blocks are used up",
+        NvmeSpare => "its spare blocks are below its own threshold",
         NvmeTemperature => "its temperature",
         NvmeReliability => "its reliability is degraded",
         NvmeReadOnly => "it can only be read now",
@@ -78,7 +78,7 @@ sentences! {
 sentences! {
     pub(crate) RateWords: "How often disks with such signs fail" {
         NoSign => "0.006 % of drives without a sign fail within a week; but a quarter of those that fail gave none",
-        OneSign => "drives with one such sign fail 7.6 times as often within a week",
+        OneSign => "drives with one such sign fail 7.6 times as often within a week as drives without",
         TwoSigns => "drives with two such signs, or a high one, fail 74 times as often within a week",
         MoreErrors => "of drives with an unreadable sector 55 to 62 % have another within a month",
         FlashLostRead => "of flash drives that lost a read 30 % lose another one in the next month",
@@ -98,11 +98,11 @@ sentences! {
 sentences! {
     pub(crate) RefusalWords: "Why there are no SMART data" {
         NoPermission => "SMART may not be read: no permission (run as root)",
-        NotSupported => "no SMART: the drive or its USB bridge has none",
+        NotSupported => "no SMART: the drive has none, or it is off, or its USB bridge hides it",
         NoCounters => "its SMART data have no counter that foretells failures",
         NoProgram => "SMART cannot be read: install smartctl 7.0 or later",
-        NoAnswer => "SMART was not answered",
-        NotRead => "SMART was not read for more than a day",
+        NoAnswer => "the drive did not answer SMART",
+        NotRead => "SMART has not been read for more than a day",
     }
 }
 
@@ -135,7 +135,7 @@ sentences! {
 sentences! {
     pub(crate) StripeWords: "Stripes with unreadable sectors" {
         LayoutUnknown => "its layout is not known",
-        None => "no stripe is damaged",
+        None => "no damaged stripe is known",
         Some { damaged: Count = Count(3, "damaged stripe"), shared: u64 = 1u64 } => "{damaged}, of which {shared} on two disks",
     }
 }
@@ -146,12 +146,13 @@ sentences! {
         NotReadUntilCool => "It is not read until it has cooled down.",
         PlanToReplace => "back up what it holds, and plan to replace it, without haste: it may last",
         NothingYet => "nothing yet; you get a message if it becomes worse",
+        CheckCable => "check its cable, power and port; you get a message if it becomes worse",
         LookAtCable => "look at its cable, its power and its port",
         AnotherPort => "try another port",
         OnlyThen => "only if it stays away: replace it",
         QuietUntilGrown { key: Typed = "5000c500a1b2c3d4" } => "until it grows: sudo scrubjay accept {key}",
         QuietOnceOut { key: Typed = "5000c500a1b2c3d4" } => "once it is taken out: sudo scrubjay forget {key}",
-        QuietIfItCannot { key: Typed = "5000c500a1b2c3d4" } => "if it never can tell: sudo scrubjay accept {key}",
+        QuietIfItCannot { key: Typed = "5000c500a1b2c3d4" } => "and all else that was reported of it: sudo scrubjay accept {key}",
     }
 }
 
@@ -293,6 +294,9 @@ pub(crate) fn lines(evidence: &DiskEvidence) -> Vec<Line> {
             lines.push(Line::of(Label::More, DiskSteps::NotReadUntilCool));
         }
         HealthState::Worn => lines.push(Line::of(Label::Do, DiskSteps::PlanToReplace)),
+        _ if signs.iter().any(|sign| matches!(sign, HealthSign::Cable { .. })) => {
+            lines.push(Line::of(Label::Do, DiskSteps::CheckCable));
+        }
         _ => lines.push(Line::of(Label::Do, DiskSteps::NothingYet)),
     }
     lines.extend(place_lines(evidence));

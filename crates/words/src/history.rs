@@ -31,7 +31,8 @@ sentences! {
         LostAll => "all that was known: unreadable sectors are not known again before the disks are read,",
         LostAllToo => "what was accepted or proven no longer is",
         Aside { path: String = "/var/lib/scrubjay/history.db.damaged" } => "{path}",
-        FindOut => "find out who did that; put back a newer copy, if you have one, while the watch is stopped",
+        FindOut => "find out why; put back a newer copy, if you have one, while the watch is stopped",
+        PutNothingBack => "find out why (damaged: look at the system's disk); put nothing back: nothing is newer",
         Quiet => "sudo scrubjay accept history",
     }
 }
@@ -56,7 +57,8 @@ pub(crate) fn lines(loss: &HistoryLoss, calendar: &dyn Calendar) -> Vec<Line> {
         (false, _) => [Line::of(Label::Lost, LossLines::LostAll), Line::of(Label::More, LossLines::LostAllToo)],
     });
     lines.extend(loss.aside.iter().map(|path| Line::of(Label::Aside, LossLines::Aside { path: path.clone() })));
-    lines.push(Line::of(Label::Do, LossLines::FindOut));
+    let what = if loss.is_rebuilt { LossLines::PutNothingBack } else { LossLines::FindOut };
+    lines.push(Line::of(Label::Do, what));
     lines.push(Line::of(Label::Quiet, LossLines::Quiet));
     lines
 }

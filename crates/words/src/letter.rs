@@ -75,7 +75,7 @@ sentences! {
     pub(crate) CommonWords: "What several disks have in common" {
         NotKnown => "their state is not known",
         Unread => "some sectors are not read yet, and due",
-        CannotBeScrubbed => "their scrubs cannot start",
+        CannotBeScrubbed => "their scrubs fail",
         ToBeWatched => "they are to be watched",
     }
 }
@@ -84,11 +84,11 @@ sentences! {
     pub(crate) FrameWords: "Around what a message says" {
         Found { time: String = "12 Mar 2026 03:41" } => "Found {time}.",
         DegradedSince { days: Count = Count(3, "day"), time: String = "12 Mar 2026 03:41" } => "Degraded for {days} (since {time}).",
-        Over { time: String = "12 Mar 2026 03:41" } => "This is over. It began {time}.",
+        Over { time: String = "12 Mar 2026 03:41" } => "It is over. It began {time}.",
         NextReminder { days: Count = Count(2, "day") } => "a reminder in {days}, unless you accept it, or it changes",
-        AtTheSameTime { count: usize = 4usize } => "{count} disks report trouble at the same time.",
+        AtTheSameTime { count: usize = 4usize } => "{count} disks are in trouble at the same time.",
         BehindOne { count: usize = 4usize, controller: String = "0000:03:00.0" } =>
-            "{count} disks behind {controller} report trouble at the same time.",
+            "{count} disks behind {controller} are in trouble at the same time.",
         LookAtPower => "That is seldom the fault of the disks: look at the power supply and the cables first.",
         LookAtController =>
             "That is seldom the fault of the disks: look at the controller, its cables and the power supply first.",
@@ -99,11 +99,10 @@ sentences! {
         AndMore { count: usize = 3usize } => "- and {count} more",
         NewChannel { date: String = "12 Mar 2026" } =>
             "This channel is new. What is open on {date}, and was reported before:",
-        TestOf { channel: String = "email" } => "This is a test of alerts by {channel}.",
-        TestOfNothingWrong { channel: String = "email" } => "This is a test of alerts by {channel}. Nothing is wrong.",
-        ToProve { code: String = "004711" } => "To prove that it arrived:  scrubjay alert confirm {code}",
+        TestOnly { channel: String = "email" } => "This is only a test of alerts by {channel}.",
+        ToProve { code: String = "004711" } => "To prove that it arrived:  sudo scrubjay alert confirm {code}",
         RenewProof { channel: String = "email", code: String = "004711" } =>
-            "You read this by {channel}? Then renew the proof:  scrubjay alert confirm {code}",
+            "You read this by {channel}? Then renew the proof:  sudo scrubjay alert confirm {code}",
         LightShows { light: String = "Disks", shows: Said = status::LightWords::NoDisk } => "{light:<16} {shows}",
     }
 }
@@ -131,11 +130,7 @@ impl Wording<'_> {
             LetterContent::Open { now, incidents } => self.open(incidents, show_date(calendar, *now)),
             LetterContent::Test { channel, code } => {
                 let channel = channel.clone();
-                // What is not seen now is not known to be well.
-                let test = match letter.blind_since {
-                    None => FrameWords::TestOfNothingWrong { channel },
-                    Some(_) => FrameWords::TestOf { channel },
-                };
+                let test = FrameWords::TestOnly { channel };
                 let lines = vec![Line::plain(test), Line::plain(FrameWords::ToProve { code: code.clone() })];
                 (SubjectWords::Test { host: self.host.to_owned(), code: code.clone() }.into(), lines)
             }

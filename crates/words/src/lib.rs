@@ -51,5 +51,8 @@ pub use letter::{LINES_MAX, MessageText, SUBJECT_MAX, Wording};
 pub use pool::damage;
 pub use scrubbed::{CostWords, ResultWords, ScrubAdvice, WrongWords};
 pub use sentence::{Count, Said, counted, typed, with_command};
-pub use status::{light, observed_reads, observed_sends, of_before, to_do, verdict};
+pub use status::{
+    NotKnownWhy, and_more, light, not_known, observed_reads, observed_sends, of_before, overdue, scrub_begins, to_do,
+    to_do_line, verdict, would_be_read,
+};
 pub use texts::MessageTexts;

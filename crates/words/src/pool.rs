@@ -23,8 +23,8 @@ sentences! {
             "WATCH pool {pool}: {errors} at {member}",
         LossUnknown { pool: String = "tank" } => "NOTICE pool {pool}: whether it has lost data is not known",
         NotScrubbedFor { pool: String = "tank", days: Count = Count(45, "day") } => "NOTICE pool {pool}: not scrubbed for {days}",
-        NeverScrubbed { pool: String = "tank" } => "NOTICE pool {pool}: it was never scrubbed",
-        NoScrubSince { pool: String = "tank", date: String = "12 Mar 2026" } => "NOTICE pool {pool}: no scrub since {date}",
+        NeverScrubbed { pool: String = "tank" } => "NOTICE pool {pool}: it has never been scrubbed",
+        NoScrubSince { pool: String = "tank", date: String = "12 Mar 2026" } => "NOTICE pool {pool}: no scrub known since {date}",
     }
 }
 
@@ -42,11 +42,11 @@ sentences! {
         File { name: String = "/tank/photos/2019.tar" } => "{name}",
         AndMore { count: u64 = 7u64 } => "and {count} more",
         Errors { member: String = "sdc", count: u64 = 4u64 } => "{member}: {count}",
-        ReadsFail => "reads there fail: no copy of these blocks matches its checksum",
-        TooManyGone { state: String = "SUSPENDED" } => "{state}, in ZFS's word: too many of its disks do not answer",
+        ReadsFail => "reads there fail: no copy of these blocks is right",
+        TooManyGone { state: String = "SUSPENDED" } => "{state}, in ZFS's word: what follows of lost files may be but an effect of that",
         WhatErrorsAre => "reads, writes or checksums that failed there; ZFS repairs what it can from other copies",
         Why { why: String = "zpool is not installed" } => "{why}",
-        OnlineTells => "a pool that has lost data calls itself ONLINE, too",
+        OnlineTells => "a pool that has lost data may call itself ONLINE",
         OnlyZfsCompares => "only ZFS's own scrub compares what is stored with its checksums, and repairs it",
         ScrubbedOn { date: String = "12 Mar 2026" } => "{date}",
         NeverScrubbed => "never",
@@ -64,12 +64,12 @@ sentences! {
         LookAtDisks => "look at the disks' cables, power and ports",
         ClearWhenBack { pool: Typed = "tank" } => "when they answer again: sudo zpool clear {pool}",
         LookAtDisk => "look at this disk's cable, its power and its SMART state",
-        ClearAndScrub { pool: Typed = "tank" } => "sudo zpool clear {pool}; sudo zpool scrub {pool}",
-        ReplaceIfAgain { pool: Typed = "tank", member: Typed = "sdc" } =>
-            "if errors come again: sudo zpool replace {pool} {member} NEW",
-        AskStatus { pool: Typed = "tank" } => "sudo zpool status -v {pool}",
-        LetItAsk => "so that the watch can ask: docs/watch.md, \"What the unit forbids\"",
-        Quiet { pool: Typed = "tank" } => "sudo scrubjay accept {pool}",
+        ClearAndScrub { pool: Typed = "tank" } => "sudo zpool clear {pool} && sudo zpool scrub {pool}",
+        ReplaceIfAgain { pool: Typed = "tank" } =>
+            "if errors come again: sudo zpool replace {pool} OLD NEW, OLD being its name in sudo zpool status",
+        AskStatus { pool: Typed = "tank" } => "install what it needs (zfsutils-linux); then: sudo zpool status -v {pool}",
+        LetItAsk => "if the service may not ask: docs/watch.md, \"What the unit forbids\"",
+        Quiet { pool: Typed = "tank" } => "and all else that was reported of it: sudo scrubjay accept {pool}",
         ScrubMonthly { pool: Typed = "tank" } => "sudo zpool scrub {pool}; have a timer do it every month",
     }
 }
@@ -98,6 +98,10 @@ pub(crate) fn lost_lines(trouble: &PoolTrouble) -> Vec<Line> {
     let PoolTrouble { array, lost, errors, failed } = trouble;
     let pool = || Typed(array.name.clone());
     let mut lines = vec![card::array_line(array)];
+    if let Some(state) = failed {
+        lines.push(Line::of(Label::State, PoolLines::TooManyGone { state: state.clone() }));
+        lines.extend(steps([PoolSteps::LookAtDisks.into(), PoolSteps::ClearWhenBack { pool: pool() }.into()]));
+    }
     if let Some(lost) = lost {
         lines.extend(lost.names.iter().map(|name| Line::of(Label::File, PoolLines::File { name: name.clone() })));
         let more = (lost.files + lost.objects).saturating_sub(lost.names.len() as u64);
@@ -108,13 +112,9 @@ pub(crate) fn lost_lines(trouble: &PoolTrouble) -> Vec<Line> {
         lines.push(Line::of(Label::Meaning, PoolLines::ReadsFail));
         lines.push(Line::of(Label::Do, PoolSteps::Restore { pool: pool() }));
         lines.push(Line::of(Label::More, PoolSteps::ThenScrub { pool: pool() }));
-        if lost.is_metadata {
+        if lost.is_metadata && failed.is_none() {
             lines.push(Line::of(Label::More, PoolSteps::MakeAnew));
         }
-    }
-    if let Some(state) = failed {
-        lines.push(Line::of(Label::State, PoolLines::TooManyGone { state: state.clone() }));
-        lines.extend(steps([PoolSteps::LookAtDisks.into(), PoolSteps::ClearWhenBack { pool: pool() }.into()]));
     }
     lines
 }
@@ -131,15 +131,13 @@ pub(crate) fn errors_headline(array: &ArrayCard, errors: &[(String, u64)]) -> Sa
 
 pub(crate) fn errors_lines(array: &ArrayCard, errors: &[(String, u64)]) -> Vec<Line> {
     let pool = || Typed(array.name.clone());
-    let worst = errors.iter().max_by_key(|(_, count)| *count);
-    let member = worst.map_or(Typed(String::new()), |(member, _)| member.into());
     let mut lines = vec![card::array_line(array)];
     lines.extend(error_lines(errors));
     lines.push(Line::of(Label::Meaning, PoolLines::WhatErrorsAre));
     lines.extend(steps([
         PoolSteps::LookAtDisk.into(),
         PoolSteps::ClearAndScrub { pool: pool() }.into(),
-        PoolSteps::ReplaceIfAgain { pool: pool(), member }.into(),
+        PoolSteps::ReplaceIfAgain { pool: pool() }.into(),
     ]));
     lines
 }

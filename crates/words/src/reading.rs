@@ -16,9 +16,9 @@ sentences! {
             "NOTICE {subject}: some sectors were due to be read by {date}",
         AreDue { subject: Said = card::example_label(), date: String = "12 Mar 2026" } =>
             "NOTICE {subject}: some sectors are not read yet, and due by {date}",
-        Hangs { subject: Said = card::example_label() } => "NOTICE {subject}: its session hangs",
+        Hangs { subject: Said = card::example_label() } => "NOTICE {subject}: its scrub hangs",
         CannotBeScrubbed { subject: Said = card::example_label(), date: String = "12 Mar 2026" } =>
-            "NOTICE {subject}: its scrubs have failed to start since {date}",
+            "NOTICE {subject}: its scrubs have failed since {date}",
     }
 }
 
@@ -28,14 +28,14 @@ sentences! {
         DoesNotEnd => "the pass does not end within a year",
         HeldBack { why: Said = HoldWords::OnBattery } => "{why}",
         Share { percent: u8 = 37u8 } => "{percent} % of this pass",
-        Cause => "it is idle long enough: what holds it back is the cause",
+        Cause => "none: it is idle long enough; what holds it back, or slows it, is the cause",
         Hours { needed: u64 = 30u64, allowed: u64 = 12u64, total: u64 = 60u64 } =>
             "allow more hours: it needs {needed} idle hours a week, its hours have {allowed} of {total}",
-        Budget { needed: u64 = 30u64, allowed: u64 = 12u64, rate: String = "6.3 MB/s" } =>
-            "it is idle {allowed} of the {needed} hours a week it needs: raise its budget (read at {rate} all day)",
+        Time { needed: u64 = 30u64, allowed: u64 = 12u64 } =>
+            "it is idle {allowed} of the {needed} hours a week it needs: allow more time: sudo scrubjay set scrub.every 60d",
         NoVerdict { sectors: Count = Count(2048, "sector") } => "none: its last pass got no verdict on {sectors}",
         NobodyKnows => "Until a sector is read nobody knows whether it still can be.",
-        NeitherAnswers => "It does not answer, and does not end; what does not wait for it is read meanwhile.",
+        NeitherAnswers => "It does not answer or end; disks that need not wait for it are read meanwhile.",
         LookAtLog => "look for it in the kernel's log (journalctl -k), then: sudo systemctl restart scrubjay",
         Why { fault: Said = FaultWords::EndedByItself } => "{fault}",
         TriedAgain => "This says nothing of what it holds; it is tried again every hour.",
@@ -63,9 +63,7 @@ pub(crate) fn unread_lines(sectors: &UnreadSectors, calendar: &dyn Calendar) -> 
     let help = match (sectors.unjudged, sectors.help) {
         (0, ReadingHelp::Cause) => ReadingLines::Cause,
         (0, ReadingHelp::Hours { needed, allowed, total }) => ReadingLines::Hours { needed, allowed, total },
-        (0, ReadingHelp::Budget { needed, allowed, rate }) => {
-            ReadingLines::Budget { needed, allowed, rate: format!("{:.1} MB/s", rate as f64 / 10.0) }
-        }
+        (0, ReadingHelp::Time { needed, allowed }) => ReadingLines::Time { needed, allowed },
         (unjudged, _) => ReadingLines::NoVerdict { sectors: Count(unjudged, "sector") },
     };
     vec![

@@ -70,6 +70,7 @@ fn next(problem: &Problem) -> Option<Problem> {
             missing: 1,
             lack: PoolLack::Nothing,
             is_layout_known: true,
+            is_rebuilding: false,
             gone: vec![DiskCard { name: None, ..disk() }],
         })),
         Problem::Degraded(_) => Problem::Stripes(Box::new(SharedDamage {
@@ -119,6 +120,7 @@ pub fn conditions() -> Vec<Condition> {
         arrays: vec![DiskMembership {
             array: array("md0", "RAID6"),
             place: 2,
+            is_in_sync: true,
             left: 2,
             is_degraded: false,
             damaged: Some((3, 0)),

@@ -85,8 +85,8 @@ sentences! {
     /// What to do about what a scrub found, and what else there is to say of it.
     pub ScrubAdvice: "What to do about what a scrub found" {
         Unreadable =>
-            "what they held is lost unless a RAID or a backup has it: restore it from there (the write repairs the sector), and replace \
-             the disk if there are more next time",
+            "what they held is lost unless an array or a backup has it: in an array scrub the array, which rewrites them; else restore the \
+             file from a backup (the write repairs the sector); replace the disk if there are more next time",
         LostByMd => "too many of its members' lists of bad blocks have that, so nothing holds it: restore it from a backup",
         SkippedByMd =>
             "md does not read that member there, so there is less redundancy: reads get what the others hold. Find it by the lists \

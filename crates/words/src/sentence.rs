@@ -30,6 +30,26 @@ impl fmt::Display for Said {
     }
 }
 
+/// For tests of those who show what was said: a text that nobody said.
+#[cfg(feature = "quoted")]
+impl From<&str> for Said {
+    fn from(text: &str) -> Said {
+        Said(text.to_owned())
+    }
+}
+
+impl PartialEq<str> for Said {
+    fn eq(&self, text: &str) -> bool {
+        self.0 == text
+    }
+}
+
+impl PartialEq<&str> for Said {
+    fn eq(&self, text: &&str) -> bool {
+        self.0 == *text
+    }
+}
+
 impl From<Said> for String {
     fn from(said: Said) -> String {
         said.0

@@ -48,8 +48,8 @@ sentences! {
         PoolFailed { pool: String = "tank", state: String = "SUSPENDED" } => "pool {pool} is {state}",
         Lost { name: String = "tank", lost: Said = pool::DamageWords::Blocks { blocks: Count(194, "block") } } => "{name}: {lost}",
         Left { left: i64 = 2i64, redundancy: u32 = 2u32, array: String = "md0" } => "{left} of {redundancy} left in {array}",
-        LeftAndStripes { left: Said = LightWords::Left { left: 2, redundancy: 2, array: "md0".into() }, shared: usize = 3usize } =>
-            "{left}, {shared} stripes bad on two disks",
+        LeftAndStripes { left: Said = LightWords::Left { left: 2, redundancy: 2, array: "md0".into() }, shared: Count = Count(3, "stripe") } =>
+            "{left}, {shared} bad on two or more disks",
         LeftAndUnknown { left: Said = LightWords::Left { left: 2, redundancy: 2, array: "md0".into() }, pool: String = "tank" } =>
             "{left}; whether pool {pool} has lost data is not known",
         Rebuilding { array: String = "md0" } => "{array} is being rebuilt",
@@ -57,17 +57,17 @@ sentences! {
         Disks { disks: Count = Count(2, "disk") } => "{disks}",
         Arrays { arrays: Count = Count(1, "array") } => "{arrays}",
         Overdue { what: Said = LightWords::Disks { disks: Count(2, "disk") } } => "{what} overdue",
-        NoPass => "no pass is over yet",
+        NoPass => "nothing has been read completely yet",
         FirstPass { what: Said = LightWords::Disks { disks: Count(2, "disk") } } => "the first pass of {what} is not over yet",
         OldestToday { limit: u64 = 30u64 } => "the oldest today, the limit is {limit} d",
         Oldest { days: u64 = 23u64, limit: u64 = 30u64 } => "the oldest {days} d ago, the limit is {limit} d",
         NoChannel => "no alert can reach you",
         Channel { name: String = "email", proof: Said = channel::ProofWords::Never } => "{name} {proof}",
-        ChannelFails { name: String = "email", date: String = "12 Mar 2026" } => "{name} failing since {date}",
+        ChannelFails { name: String = "email", date: String = "12 Mar 2026" } => "{name} has failed since {date}",
         ChannelRefused { name: String = "email", proof: Said = channel::ProofWords::Never, who: String = "you@example.org" } =>
             "{name} {proof}, not for {who}",
-        OneWaits => "1 message waits for hours",
-        Wait { messages: Count = Count(3, "message") } => "{messages} wait for hours",
+        OneWaits => "1 message has been waiting for hours",
+        Wait { messages: Count = Count(3, "message") } => "{messages} have been waiting for hours",
         OfBefore { shows: Said = LightWords::State { count: 4, state: "ok".into() } } => "not known now; was: {shows}",
         ObservedReads => "only observed: nothing is read",
         ObservedSends => "only observed: nothing is sent",
@@ -75,10 +75,56 @@ sentences! {
 }
 
 sentences! {
+    pub(crate) StandingWords: "What a document says where less is known" {
+        NotKnown { why: Said = StandingWords::HistoryNotWritten } => "Not known now: {why}",
+        HistoryNotWritten => "the history cannot be written, and nothing is decided meanwhile",
+        OnlyObserves => "this watch only observes: no disk is read, and nothing is sent",
+        WouldBeRead => "would be read now",
+        ScrubBegins => "its scrub begins",
+        Overdue => "some of its sectors are overdue to be read",
+    }
+}
+
+/// Why how things stand is not known now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotKnownWhy {
+    /// The history cannot be written.
+    HistoryNotWritten,
+    /// The watch only observes.
+    OnlyObserves,
+}
+
+/// The answer to "Am I safe?" where that is not known now.
+pub fn not_known(why: NotKnownWhy) -> Said {
+    let why = match why {
+        NotKnownWhy::HistoryNotWritten => StandingWords::HistoryNotWritten,
+        NotKnownWhy::OnlyObserves => StandingWords::OnlyObserves,
+    };
+    StandingWords::NotKnown { why: why.into() }.into()
+}
+
+/// Of a watch that only observes: that it would read now.
+pub fn would_be_read() -> Said {
+    StandingWords::WouldBeRead.into()
+}
+
+/// That a scrub has begun of which there is no report yet.
+pub fn scrub_begins() -> Said {
+    StandingWords::ScrubBegins.into()
+}
+
+/// That some sectors of a disk are overdue.
+pub fn overdue() -> Said {
+    StandingWords::Overdue.into()
+}
+
+sentences! {
     pub(crate) ToDoWords: "What to do about alerts" {
         SetUpChannel => "set up a channel for alerts",
         SeeWhyNotAccepted => "see why alerts are not accepted",
         ProveAlerts => "prove that alerts arrive",
+        WithCommand { what: Said = ToDoWords::ProveAlerts, command: String = "sudo scrubjay alert test" } => "{what}: {command}",
+        AndMore { count: usize = 3usize } => "and {count} more",
     }
 }
 
@@ -157,7 +203,7 @@ fn light_shows(shows: &LightShows, calendar: &dyn Calendar) -> Said {
             match (*shared, unknown.clone()) {
                 (0, None) => left,
                 (0, Some(pool)) => LightWords::LeftAndUnknown { left: left.into(), pool },
-                (shared, _) => LightWords::LeftAndStripes { left: left.into(), shared },
+                (shared, _) => LightWords::LeftAndStripes { left: left.into(), shared: Count(shared as u64, "stripe") },
             }
         }
         LightShows::Rebuilding(array) => LightWords::Rebuilding { array: array.clone() },
@@ -203,6 +249,17 @@ fn channel_shown(shown: &ChannelShown, calendar: &dyn Calendar) -> Said {
         None => LightWords::Channel { name, proof },
     };
     words.into()
+}
+
+/// What to do, in one line.
+pub fn to_do_line(what: &Said, command: Option<&str>) -> Said {
+    let with = |command: &str| ToDoWords::WithCommand { what: what.clone(), command: command.to_owned() }.into();
+    command.map_or_else(|| what.clone(), with)
+}
+
+/// That there is more to do.
+pub fn and_more(count: usize) -> Said {
+    ToDoWords::AndMore { count }.into()
 }
 
 /// What to do, in one line without the command; and what to type, if one command is the next step.

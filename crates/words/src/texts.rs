@@ -1,4 +1,4 @@
-//! The words of the messages that wait: each is put in words once, when it is kept for the first time, and sent so.
+//! The words of the messages that wait: each is put in words once, when the pump takes it from the machine, and kept and sent so.
 
 use crate::letter::{MessageText, Wording};
 use scrubjay_watch::letter::LetterContent;
@@ -15,7 +15,7 @@ impl MessageTexts {
         MessageTexts(texts.into_iter().collect())
     }
 
-    /// Puts those in words that are new among rows that are about to be kept.
+    /// Puts those in words that are new among rows that are to be kept.
     pub fn word(&mut self, rows: &[WatchRow], wording: &Wording<'_>) {
         for row in rows {
             let WatchRow::Message(row) = row else { continue };
@@ -26,6 +26,11 @@ impl MessageTexts {
             };
             self.0.insert(row.number, text.unwrap_or_default());
         }
+    }
+
+    /// Is the message of this number in words?
+    pub fn has(&self, number: u64) -> bool {
+        self.0.contains_key(&number)
     }
 
     /// The words of the message of this number; empty: there is none.

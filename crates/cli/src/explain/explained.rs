@@ -12,7 +12,7 @@ use scrubjay_device::inventory::InventoryDisk;
 use scrubjay_watch::facts::{self, MediaKind};
 use scrubjay_watch::health::{HealthSign, HealthState, OwnEvidence};
 use scrubjay_watch::single;
-use scrubjay_words::typed;
+use scrubjay_words::{Said, typed};
 
 /// Seconds after which a disk is due for a complete reading.
 const DUE_SECONDS: u64 = 35 * 86_400;
@@ -64,9 +64,9 @@ impl Explained {
 
     /// The watch's reasons that one reading does not show.
     pub fn watch_reasons(&self) -> Vec<String> {
-        let known: Vec<String> = self.signs.iter().map(|sign| scrubjay_words::sign(sign).into()).collect();
+        let known: Vec<Said> = self.signs.iter().map(scrubjay_words::sign).collect();
         let reasons = self.watched.iter().flat_map(|watched| &watched.reasons);
-        reasons.filter(|reason| !known.contains(reason)).cloned().collect()
+        reasons.filter(|reason| !known.contains(reason)).cloned().map(String::from).collect()
     }
 
     /// Explains a disk by these facts.

@@ -114,7 +114,7 @@ fn list(json: bool) -> Result<Exit> {
         .map(|channel| {
             let delivered = channel.delivered.map_or("never".to_owned(), moment);
             let last = channel.last.as_ref().map_or("-".to_owned(), |last| last.said.clone());
-            vec![channel.name.clone(), channel.proof.clone(), delivered, last]
+            vec![channel.name.clone(), channel.proof.clone().into(), delivered, last]
         })
         .collect();
     columns::print(&HEADINGS, &["LAST ACCEPTED"], &rows, columns::width(), &mut out)?;

@@ -145,7 +145,7 @@ mod tests {
         let light = |(name, colour): (LightName, &str)| LightEntry {
             name,
             colour: LightColour::of_word(colour).unwrap(),
-            words: String::new(),
+            words: "".into(),
         };
         let incident = |&(kind, urgency, is_accepted): &(&str, &str, bool)| IncidentEntry {
             subject: "S0".into(),

@@ -2,7 +2,7 @@
 
 use super::outgoing::{OutgoingMessage, message_id};
 use lettre::message::Mailbox;
-use lettre::message::header::{ContentType, HeaderName, HeaderValue};
+use lettre::message::header::{self, ContentType, HeaderName, HeaderValue};
 use lettre::{Address, Message};
 
 /// The configured addresses of a mail.
@@ -37,6 +37,7 @@ pub(crate) fn write(addresses: &MailAddresses, message: &OutgoingMessage) -> Res
         .from(Mailbox::new(Some(name), from.clone()))
         .subject(message.subject.clone())
         .date_now()
+        .header(header::MIME_VERSION_1_0)
         .message_id(Some(message_id(&message.row.id)))
         .header(ContentType::TEXT_PLAIN)
         .raw_header(raw("Auto-Submitted", "auto-generated"));

@@ -30,7 +30,7 @@ pub(crate) struct OutgoingMessage {
 }
 
 /// The note in a message that may have been sent before.
-const REPEATED: &str = "This may reach you twice: the machine was stopped while it was being sent.";
+const REPEATED: &str = "This may reach you twice: whether it arrived when it was first sent is not known.";
 
 impl OutgoingMessage {
     /// A message that is safe to send: its subject and the name of the host are one line.

@@ -16,8 +16,8 @@ use scrubjay_watch::pool::{LastScrub, PoolLosses, ZpoolFacts};
 use scrubjay_watch::status::{
     ArrayStanding, DiskStanding, LightColour, LightName, ReadingStanding, ToDo, ToDoList, WatchStatus,
 };
-use scrubjay_words as words;
 use scrubjay_words::doing;
+use scrubjay_words::{self as words, NotKnownWhy, Said};
 
 /// The latest state of sessions, fresher than the last report to the watch.
 pub trait LiveSessions {
@@ -47,15 +47,11 @@ pub fn document(
         version: scrubjay_control::version::version().to_owned(),
         time: now.0,
         verdict: worst,
-        sentence: words::verdict(&status.verdict, calendar).into(),
+        sentence: words::verdict(&status.verdict, calendar),
         lights: status
             .lights
             .iter()
-            .map(|light| LightEntry {
-                name: light.name,
-                colour: light.colour,
-                words: words::light(light, calendar).into(),
-            })
+            .map(|light| LightEntry { name: light.name, colour: light.colour, words: words::light(light, calendar) })
             .collect(),
         to_do: to_do_lines(&do_now),
         do_now,
@@ -70,12 +66,12 @@ pub fn document(
 }
 
 /// Marks a document as blind, if nothing new is kept: good states become unknown, problems stand.
-pub fn undecided(document: WatchDocument, why: &str) -> WatchDocument {
+pub fn undecided(document: WatchDocument, why: NotKnownWhy) -> WatchDocument {
     let mut document = blinded(document);
-    document.sentence = format!("Not known now: {why}");
+    document.sentence = words::not_known(why);
     for light in document.lights.iter_mut().filter(|light| light.colour == LightColour::Green) {
         light.colour = LightColour::Grey;
-        light.words = format!("not known now; was: {}", light.words);
+        light.words = words::of_before(std::mem::take(&mut light.words));
     }
     document
 }
@@ -93,14 +89,13 @@ pub fn blinded(mut document: WatchDocument) -> WatchDocument {
 
 /// Marks a document of a watch that only observes: what it would have read was not read, and what would be well is not known.
 pub fn observed(document: WatchDocument, observed: &ObservedDocument) -> WatchDocument {
-    let mut document = undecided(document, "this watch only observes: no disk is read, and nothing is sent");
+    let mut document = undecided(document, NotKnownWhy::OnlyObserves);
     for light in &mut document.lights {
-        match light.name {
-            LightName::Read => "only observed: nothing is read",
-            LightName::Alerts => "only observed: nothing is sent",
+        light.words = match light.name {
+            LightName::Read => words::observed_reads(),
+            LightName::Alerts => words::observed_sends(),
             _ => continue,
-        }
-        .clone_into(&mut light.words);
+        };
         light.colour = LightColour::Grey;
     }
     let checks = document.arrays.iter_mut().filter_map(|array| array.check.as_mut());
@@ -108,7 +103,7 @@ pub fn observed(document: WatchDocument, observed: &ObservedDocument) -> WatchDo
         (reading.oldest_read, reading.pass_share, reading.slowdown_nanos) = (None, None, None);
         if reading.activity == ReadingActivity::Reading {
             reading.activity = ReadingActivity::Waiting;
-            reading.why = Some("would be read now".to_owned());
+            reading.why = Some(words::would_be_read());
         }
     }
     // The one that there is sends nothing.
@@ -121,7 +116,7 @@ pub fn observed(document: WatchDocument, observed: &ObservedDocument) -> WatchDo
 pub fn channel_entry(channel: &ChannelRow, now: UnixSeconds, calendar: &dyn Calendar) -> ChannelEntry {
     ChannelEntry {
         name: channel.name.clone(),
-        proof: words::proof(channel.proof(now), calendar).into(),
+        proof: words::proof(channel.proof(now), calendar),
         is_proven: Some(matches!(channel.proof(now), ProofState::Proven(_))),
         proven: channel.proven.map(|on| on.0),
         proof_line: None,
@@ -136,8 +131,8 @@ fn disk_entry(disk: DiskStanding, now: UnixSeconds, calendar: &dyn Calendar, liv
     let subject = disk.name.clone().map(SessionSubject::Disk);
     let reading = reading_entry(subject.as_ref(), &disk.reading, now, calendar, live);
     let facts = disk.facts;
-    let mut reasons: Vec<String> = disk.signs.iter().map(|sign| words::sign(sign).into()).collect();
-    reasons.extend((reading.due <= now.0).then(|| "some of its sectors are overdue to be read".to_owned()));
+    let mut reasons: Vec<Said> = disk.signs.iter().map(words::sign).collect();
+    reasons.extend((reading.due <= now.0).then(words::overdue));
     DiskEntry {
         key: facts.key.0,
         name: disk.name,
@@ -200,7 +195,7 @@ fn pool_entry(pool: ZpoolFacts) -> PoolEntry {
             LastScrub::Never => Some(0),
             LastScrub::Ended(at) => Some(at.0),
         },
-        scan: words::pool_scan(pool.scan).into(),
+        scan: words::pool_scan(pool.scan),
     }
 }
 
@@ -247,16 +242,14 @@ fn activity(
     reading: &ReadingStanding,
     report: Option<&ScrubReport>,
     calendar: &dyn Calendar,
-) -> (ReadingActivity, Option<String>) {
+) -> (ReadingActivity, Option<Said>) {
     match (reading.is_read, report) {
         (true, Some(report)) if report.activity == ScrubActivity::Waiting => {
-            (ReadingActivity::Waiting, Some(doing(report).into()))
+            (ReadingActivity::Waiting, Some(doing(report)))
         }
         (true, Some(_)) => (ReadingActivity::Reading, None),
-        (true, None) => (ReadingActivity::Waiting, Some("its scrub begins".to_owned())),
-        (false, _) => {
-            (ReadingActivity::Held, reading.held.as_ref().map(|held| words::hold_back(held, calendar).into()))
-        }
+        (true, None) => (ReadingActivity::Waiting, Some(words::scrub_begins())),
+        (false, _) => (ReadingActivity::Held, reading.held.as_ref().map(|held| words::hold_back(held, calendar))),
     }
 }
 
@@ -270,7 +263,7 @@ fn incident_entry(incident: &IncidentRow, calendar: &dyn Calendar) -> IncidentEn
         },
         kind: incident.key.kind,
         urgency: incident.condition.urgency,
-        headline: words::headline(&incident.condition, calendar).into(),
+        headline: words::headline(&incident.condition, calendar),
         since: incident.opened.0,
         is_accepted: incident.is_accepted,
     }
@@ -282,15 +275,15 @@ fn do_now_entry(to_do: &ToDoList, incidents: &[IncidentRow], calendar: &dyn Cale
     let entry = |thing: &ToDo| {
         let (words, command) = words::to_do(thing, calendar);
         let incident = if let ToDo::Incident(key, _) = thing { place(key) } else { None };
-        ToDoEntry { incident, words: words.into(), command }
+        ToDoEntry { incident, words, command }
     };
     DoNowEntry { first: to_do.first.iter().map(entry).collect(), more: to_do.more }
 }
 
 /// One line each, and one that says how many more there are.
-fn to_do_lines(to_do: &DoNowEntry) -> Vec<String> {
-    let more = (to_do.more > 0).then(|| format!("and {} more", to_do.more));
-    let line = |thing: &ToDoEntry| words::with_command(&thing.words, thing.command.as_deref());
+fn to_do_lines(to_do: &DoNowEntry) -> Vec<Said> {
+    let more = (to_do.more > 0).then(|| words::and_more(to_do.more));
+    let line = |thing: &ToDoEntry| words::to_do_line(&thing.words, thing.command.as_deref());
     to_do.first.iter().map(line).chain(more).collect()
 }
 
@@ -343,9 +336,15 @@ mod tests {
             disks: vec![disk(HealthState::Ok), disk(HealthState::Asleep), disk(HealthState::Replace)],
             ..WatchDocument::default()
         };
-        let blind = undecided(seen.clone(), "the disk is full");
+        let blind = undecided(seen.clone(), NotKnownWhy::HistoryNotWritten);
         assert!(blind.is_blind);
-        assert_eq!((blind.verdict, &*blind.sentence), (Some(HealthState::Unknown), "Not known now: the disk is full"));
+        assert_eq!(
+            (blind.verdict, &*blind.sentence),
+            (
+                Some(HealthState::Unknown),
+                "Not known now: the history cannot be written, and nothing is decided meanwhile"
+            )
+        );
         let unseen = blinded(seen);
         assert_eq!(
             (unseen.verdict, unseen.disks[0].health, &*unseen.sentence),

@@ -127,7 +127,9 @@ impl HistoryDatabase {
         dropped: &[RowKey],
         wording: &Wording<'_>,
     ) -> Result<(), HistoryError> {
-        self.texts.word(rows, wording);
+        let is_new = |row: &&WatchRow| matches!(row, WatchRow::Message(row) if !self.texts.has(row.number));
+        let new: Vec<WatchRow> = rows.iter().filter(is_new).cloned().collect();
+        self.texts.word(&new, wording);
         let texts = std::mem::take(&mut self.texts);
         let words = KeptWords { calendar: wording.calendar, texts: &texts };
         let kept = self.change(|database| {
@@ -151,6 +153,11 @@ impl HistoryDatabase {
             self.texts.forget(dropped);
         }
         kept
+    }
+
+    /// Puts messages in words that are new among rows that wait to be kept.
+    pub fn word(&mut self, rows: &[WatchRow], wording: &Wording<'_>) {
+        self.texts.word(rows, wording);
     }
 
     /// What the message of this number says, while it waits.

@@ -11,6 +11,7 @@ use scrubjay_device::{claim, inventory};
 use scrubjay_watch::channel::{ChannelRow, ProofState};
 use scrubjay_watch::facts::SessionSubject;
 use scrubjay_watch::status::DiskStanding;
+use scrubjay_words::NotKnownWhy;
 
 impl Daemon<'_> {
     /// The status document.
@@ -24,7 +25,7 @@ impl Daemon<'_> {
         if self.is_blind() {
             document = document::blinded(document);
         } else if self.kept.retry_keep_at.is_some() {
-            document = document::undecided(document, "the history cannot be written, and nothing is decided meanwhile");
+            document = document::undecided(document, NotKnownWhy::HistoryNotWritten);
         }
         if let Some(observation) = &self.observation {
             document = document::observed(document, observation.document());

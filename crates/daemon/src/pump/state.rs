@@ -19,6 +19,7 @@ use scrubjay_watch::events::{WatchEvent, WatchOp};
 use scrubjay_watch::facts::{DiskKey, SessionSubject, SubjectKey};
 use scrubjay_watch::rows::WatchRow;
 use scrubjay_watch::settings::WatchSettings;
+use scrubjay_words::Wording;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::time::Instant;
@@ -109,6 +110,11 @@ impl Daemon<'_> {
     pub(super) fn feed(&mut self, event: WatchEvent) {
         self.watch.handle(self.clock.now(), event);
         while let Some(op) = self.watch.poll_op() {
+            if let WatchOp::Keep(rows, _) = &op {
+                // At once: the machine has forgotten what they say, and a history that is lost meanwhile is written from memory.
+                let wording = Wording { calendar: self.watch.calendar(), host: &self.settings.host };
+                self.kept.database.word(rows, &wording);
+            }
             self.kept.ops.push_back(op);
         }
     }

@@ -4,7 +4,7 @@ use super::Conditions;
 use super::causes::HELD_SHOWN_MAX;
 use crate::calendar::elapsed;
 use crate::events::WatchBug;
-use crate::facts::{ArrayFacts, ArrayMember};
+use crate::facts::{ArrayActivity, ArrayFacts, ArrayMember};
 use crate::incident::{Condition, IncidentKey, IncidentKind, IncidentSubject, Urgency};
 use crate::known::{ArrayState, DiskState, MISSING_AFTER};
 use crate::passes::ArrayFlaws;
@@ -101,6 +101,7 @@ impl Watch {
             missing: array.members.iter().filter(|member| is_lost(member)).count() as u64,
             lack,
             is_layout_known: array.layout.is_some(),
+            is_rebuilding: array.activity == ArrayActivity::Rebuilding,
             gone: gone.take(HELD_SHOWN_MAX).map(DiskState::card).collect(),
         }));
         let urgency = if left <= 0 { Urgency::Loss } else { Urgency::Replace };

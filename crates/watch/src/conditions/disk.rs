@@ -3,7 +3,7 @@
 use super::Conditions;
 use crate::calendar::elapsed;
 use crate::events::WatchBug;
-use crate::facts::DiskFacts;
+use crate::facts::{ArrayMember, DiskFacts};
 use crate::health::{self, HealthSign, HealthState};
 use crate::incident::{Condition, IncidentKind, IncidentSubject, Urgency};
 use crate::known::{DiskState, STALE_AFTER};
@@ -90,9 +90,12 @@ impl Watch {
         let member_arrays = self.seen.present_arrays().filter(|array| array.has_member(name));
         let membership = member_arrays.map(|array| {
             let risk = self.risk(array);
+            let is_here = |member: &ArrayMember| member.disk.as_deref() == Some(name);
+            let place = array.members.iter().position(is_here).unwrap_or_default();
             DiskMembership {
                 array: array.card(),
-                place: array.members.iter().position(|member| member.disk.as_deref() == Some(name)).unwrap_or_default(),
+                place,
+                is_in_sync: array.members.get(place).is_some_and(|member| member.is_in_sync),
                 left: array.redundancy_left(),
                 is_degraded: array.is_degraded(),
                 damaged: risk.is_known.then_some((risk.damaged, risk.shared.len() as u64)),

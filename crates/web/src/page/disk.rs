@@ -274,7 +274,7 @@ fn claim(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> Stri
 /// The reasons for a disk's state. Of an unknown disk nothing good is stated.
 fn reasons(disk: &DiskEntry) -> String {
     match (disk.reasons.is_empty(), disk.health == HealthState::Ok) {
-        (false, _) => disk.reasons.join("; "),
+        (false, _) => disk.reasons.iter().map(|reason| reason.as_str()).collect::<Vec<_>>().join("; "),
         (true, true) => "nothing speaks against it".to_owned(),
         (true, false) => "nothing else is known of it".to_owned(),
     }
@@ -287,7 +287,7 @@ mod tests {
     #[test]
     fn a_disk_in_an_unknown_state_gets_no_good_reason() {
         let disk = |health: HealthState, reasons: &[&str]| {
-            let reasons: Vec<String> = reasons.iter().map(|&reason| reason.to_owned()).collect();
+            let reasons = reasons.iter().map(|&reason| reason.into()).collect();
             super::reasons(&DiskEntry { health, reasons, ..DiskEntry::default() })
         };
         assert_eq!(disk(HealthState::Ok, &[]), "nothing speaks against it");

@@ -40,7 +40,7 @@ pub fn page(view: &PageView<'_>) -> Markup {
         (actions::all(view))
     };
     // The frame marks a recording as such.
-    let sentence = if view.time() == PictureTime::Recorded { status.sentence.clone() } else { view.sentence() };
+    let sentence = if view.time() == PictureTime::Recorded { status.sentence.clone().into() } else { view.sentence() };
     frame::page(view, &format!("{}: {sentence}", status.host), &body)
 }
 
@@ -246,7 +246,7 @@ fn reading_row(name: &str, reading: &ReadingEntry) -> Markup {
     let share = reading.pass_share.map(|share| (share * 100.0).clamp(0.0, 100.0));
     let activity = match (reading.activity, &reading.why) {
         (ReadingActivity::Reading, _) => "reading".to_owned(),
-        (_, Some(why)) => why.clone(),
+        (_, Some(why)) => why.clone().into(),
         (_, None) => "waiting".to_owned(),
     };
     let budget = show_time(Nanos(reading.budget_nanos));

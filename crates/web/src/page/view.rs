@@ -34,7 +34,7 @@ impl PageView<'_> {
         match self.time() {
             PictureTime::Recorded => format!("Recorded {}: {sentence}", date(self.status.time)),
             PictureTime::Old if !self.status.is_blind => format!("Not known now; was: {sentence}"),
-            PictureTime::Now | PictureTime::Old => sentence.clone(),
+            PictureTime::Now | PictureTime::Old => sentence.clone().into(),
         }
     }
 

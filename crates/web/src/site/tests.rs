@@ -35,20 +35,20 @@ fn status() -> WatchDocument {
         subject: "ZL2ABCDE".into(),
         kind,
         urgency,
-        headline: format!("{} {EVIL}", urgency.word()),
+        headline: (&*format!("{} {EVIL}", urgency.word())).into(),
         since: 5,
         is_accepted: false,
     };
     let to_do = |incident, word: &str| ToDoEntry {
         incident: Some(incident),
-        words: format!("{word} {EVIL}"),
+        words: (&*format!("{word} {EVIL}")).into(),
         command: Some(EVIL.into()),
     };
     WatchDocument {
         host: "nas1".into(),
         time: 1_773_320_400,
         verdict: Some(HealthState::Replace),
-        sentence: format!("1 problem: {EVIL}"),
+        sentence: (&*format!("1 problem: {EVIL}")).into(),
         lights: vec![LightEntry { name: LightName::Disks, colour: LightColour::Green, words: EVIL.into() }],
         do_now: DoNowEntry { first: vec![to_do(0, "replace"), to_do(1, "notice")], more: 0 },
         disks: vec![disk, read],

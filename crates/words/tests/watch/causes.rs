@@ -74,7 +74,10 @@ fn the_steps_to_replace_a_disk_start_no_rebuild_that_could_fail() {
         let row = rig.sent.iter().find(|row| row.subject.contains("REPLACE sda")).unwrap();
         row.body.lines().find(|line| line.starts_with("          4. ")).unwrap_or_default().to_owned()
     };
-    assert!(steps(1, false).contains("sudo mdadm /dev/tank --add /dev/NEW; sudo mdadm /dev/tank --replace /dev/sda"));
+    assert!(
+        steps(1, false)
+            .contains("sudo mdadm /dev/md/tank --add /dev/NEW && sudo mdadm /dev/md/tank --replace /dev/sda")
+    );
     assert!(steps(2, true).contains("tank lacks a member: replace that one first"), "{}", steps(2, true));
     assert!(steps(1, true).contains("no redundancy left: start no rebuild"), "{}", steps(1, true));
 }
@@ -92,7 +95,7 @@ fn the_place_that_a_self_test_could_not_read_is_named_with_what_to_do_after_the_
     let row = rig.sent.iter().find(|row| row.subject.contains("REPLACE sda")).unwrap();
     let place = |words: &str| row.body.find(words).unwrap_or_else(|| panic!("{words}: {}", row.body));
     assert!(
-        place("1. back up what it holds")
+        place("1. back up what has no backup yet")
             < place("Place     after the backup, what lies at that sector: sudo scrubjay explain /dev/sda 4711+1")
     );
 }

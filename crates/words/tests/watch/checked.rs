@@ -88,7 +88,10 @@ fn findings_of_an_array_check_are_reported_for_the_array_and_for_no_disk() {
     rig.news("uuid", SessionNews::Progress(report.clone()));
     rig.wait(HOUR);
     let subjects = rig.subjects_of(0, IncidentKind::Disagreement);
-    assert_eq!(subjects, ["[nas1] WATCH array tank: 3 places were wrong, and are right now"]);
+    assert_eq!(
+        subjects,
+        ["[nas1] WATCH array tank: 3 places were wrong, and have been put right, or read right again"]
+    );
     report.unreadable = vec![SectorRange::at(4096, 256)];
     rig.passes.insert("uuid".into(), report.clone());
     rig.news("uuid", SessionNews::Progress(report.clone()));

@@ -445,7 +445,7 @@ fn a_stripe_that_is_bad_on_two_disks_is_reported_with_its_number() {
     let message = rig.sent.iter().find(|row| row.about.iter().any(|key| key.kind == IncidentKind::Stripes)).unwrap();
     assert_eq!(
         (&*message.subject, message.urgency),
-        ("[nas1] DATA AT RISK array tank: 1 stripe cannot be rebuilt", Urgency::Loss)
+        ("[nas1] DATA AT RISK array tank: 1 stripe may not be rebuilt", Urgency::Loss)
     );
     assert!(message.body.contains("Stripe    5: unreadable on sda, sdb"), "{}", message.body);
     assert_eq!(rig.lights()[1].colour, LightColour::Red);

@@ -194,8 +194,9 @@ fn the_last_whole_scrub_is_remembered_over_resilvers_and_restarts_and_told_when_
 fn a_pool_that_was_never_scrubbed_has_as_long_as_any_disk() {
     let mut rig = rig(pool(|_, pool| pool.scrubbed = LastScrub::Never));
     rig.wait(settings().every + 5 * DAY);
-    let told =
-        |rig: &Rig| rig.subjects_of(0, IncidentKind::Unread).iter().filter(|s| s.contains("never scrubbed")).count();
+    let told = |rig: &Rig| {
+        rig.subjects_of(0, IncidentKind::Unread).iter().filter(|s| s.contains("never been scrubbed")).count()
+    };
     assert_eq!(told(&rig), 0);
     rig.wait(4 * DAY);
     assert!(told(&rig) >= 1);

@@ -63,7 +63,7 @@ fn a_message_that_is_refused_for_hours_shows_in_the_lights() {
     }
     let light = rig.lights()[3].clone();
     assert!(light.colour != LightColour::Green, "{light:?}");
-    assert!(light.words.contains("1 message waits for hours"), "{light:?}");
+    assert!(light.words.contains("1 message has been waiting for hours"), "{light:?}");
 }
 
 #[test]
