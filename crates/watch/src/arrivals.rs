@@ -21,7 +21,7 @@ impl Watch {
         self.disk_gone(now, &facts.name);
         let name = facts.name.clone();
         self.seen.sightings.insert(name, (facts, now));
-        self.turns.wake_at(after(now, MISSING_AFTER));
+        self.timing.wake_at(after(now, MISSING_AFTER));
     }
 
     /// Takes a disk that stays under a second name, while its identity stays under the first, for another disk: its
@@ -35,7 +35,7 @@ impl Watch {
             self.record_disk(now, facts);
         }
         let next = self.seen.sightings.values().map(|(_, since)| after(*since, MISSING_AFTER)).min();
-        next.into_iter().for_each(|next| self.turns.wake_at(next));
+        next.into_iter().for_each(|next| self.timing.wake_at(next));
     }
 
     /// The key of a disk that gives the identity of another one: with its size, else with its place, else with its name.
@@ -107,7 +107,7 @@ impl Watch {
             *disk = DiskState::restored(disk.row.clone(), reading, now);
         }
         disk.live.name = Some(name);
-        self.turns.are_passes_planned = false;
+        self.timing.are_passes_planned = false;
     }
 
     pub(crate) fn disk_gone(&mut self, now: UnixSeconds, name: &str) {
@@ -164,7 +164,7 @@ impl Watch {
             }
         };
         self.seen.arrays.insert(key, ArrayState { facts, absent_since: None, reading, places });
-        self.turns.are_passes_planned = false;
+        self.timing.are_passes_planned = false;
     }
 
     pub(crate) fn array_gone(&mut self, now: UnixSeconds, key: &str) {

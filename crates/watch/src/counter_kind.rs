@@ -3,7 +3,7 @@
 use crate::worded;
 
 /// The counters. The first five kinds predict failures (Backblaze, "What SMART Stats Tell Us About Hard Drives", 2016:
-/// 5, 187, 197, 198; NVMe and SCSI have one each with the same meaning); the last two concern cables and patience.
+/// 5, 187, 197, 198; NVMe has one, and SCSI two, with the same meaning); the last two concern cables and patience.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CounterKind {
     /// ATA 5: sectors that were remapped. SCSI: the grown defect list.

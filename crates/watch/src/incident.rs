@@ -109,8 +109,8 @@ pub enum MessageReason {
 pub const GATHER: u64 = 5 * MINUTE;
 /// Growth is reported once in this many seconds at most, unless the urgency rises.
 pub const GROWN_EVERY: u64 = DAY;
-/// From this number on, incidents of one kind behind one controller are one message: the cause is likely the
-/// controller, a cable or a power supply.
+/// From this number on, incidents of one kind are one message; where a controller, a cable or a power supply is likely their cause, those
+/// behind one controller.
 pub const TOGETHER_MIN: usize = 3;
 
 /// Messages about one incident within a day, and within 30 days, at most, however it comes and goes.
@@ -146,7 +146,7 @@ pub struct IncidentRow {
     pub condition: Condition,
     /// When its last message was written; `None`: never.
     pub last_message: Option<UnixSeconds>,
-    /// The amounts that were reported or accepted, ascending by sign. They follow amounts that fall, so that a return
+    /// The amounts that were reported or accepted (before the first message: those at its opening), ascending by sign. They follow amounts that fall, so that a return
     /// is reported.
     pub known: Vec<(String, u64)>,
     /// The urgency that was reported or accepted.

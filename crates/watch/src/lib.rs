@@ -12,7 +12,7 @@
 //!
 //! Inside: `arrivals` and `observe` take events; `schedule` with `hold` and `forecast` decides what is read when;
 //! `health` and `risk` judge; `conditions` lists present problems, each a `problem`, and which of them follow from others; `telling` decides
-//! when each is reported to whom, `letter` says what with, and `outbox` sends it. `turn` joins them, and `pending` has what it leaves to
+//! when each is reported to whom, `letter_facts` gathers what each `letter` says, and `outbox` sends it. What it knows is in parts: `seen`, `incident_book`, `outgoing`, `timing`, `pending`. `turn` joins them, and `pending` has what it leaves to
 //! be kept and done. No sentence is written here: the crate `words` makes them of these facts.
 //!
 //! ```
@@ -49,13 +49,14 @@ pub mod health;
 pub mod hold;
 pub mod hours;
 pub mod incident;
+mod incident_book;
 mod known;
 pub mod letter;
-mod letters;
+mod letter_facts;
 pub mod loss;
-mod mail;
 mod observe;
 mod outbox;
+mod outgoing;
 pub mod passes;
 mod pending;
 pub mod pool;
@@ -73,9 +74,8 @@ mod state;
 pub mod status;
 mod subject;
 mod telling;
-mod told;
+mod timing;
 mod turn;
-mod turns;
 pub mod worded;
 
 pub use known::{MISSING_AFTER, STALE_AFTER};

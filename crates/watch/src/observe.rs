@@ -126,7 +126,7 @@ impl Watch {
         let is_pass_over = passes.finished != before.finished;
         if is_pass_over {
             self.note_forecast(now, &key);
-            self.turns.are_passes_planned = false;
+            self.timing.are_passes_planned = false;
             self.reading_mut(&key).into_iter().for_each(|reading| reading.live.is_wanted = false);
         }
         if is_news {

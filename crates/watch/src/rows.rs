@@ -111,7 +111,7 @@ pub struct MessageRow {
     pub next_attempt: UnixSeconds,
     /// Was it handed to the channel, without an answer yet?
     pub is_under_way: bool,
-    /// Was it under way when the machine was killed? Then it may arrive twice.
+    /// Is it not known whether it arrived, as the machine was killed or nothing answered in time? Then it may arrive twice.
     pub may_be_repeated: bool,
 }
 

@@ -268,7 +268,7 @@ impl Watch {
             wake = after(now, RECHECK);
             self.pending.after_rows(name.map(|name| WatchOp::StopSession(name, hold_back)));
         }
-        self.turns.wake_at(wake);
+        self.timing.wake_at(wake);
         waiting.sort();
         // While an array waits for some of its members, its other members do not begin again before it.
         let mut reserved: Vec<String> = Vec::new();

@@ -56,12 +56,12 @@ impl Watch {
         for light in lights[..3].iter_mut().filter(|light| light.colour == LightColour::Green && is_blind) {
             (light.colour, light.is_of_before) = (LightColour::Grey, true);
         }
-        let present = || self.told.incidents.values().filter(|incident| incident.is_present(now));
+        let present = || self.book.incidents.values().filter(|incident| incident.is_present(now));
         let mut open: Vec<_> = present().filter(|incident| !incident.is_accepted).collect();
         open.sort_by_key(|incident| (std::cmp::Reverse(incident.condition.urgency), incident.opened));
         let verdict = self.verdict(now, &open, present().next().is_some(), &lights);
         let to_do = self.to_do(&open, lights[3].colour);
-        let mut incidents: Vec<IncidentRow> = self.told.incidents.values().cloned().collect();
+        let mut incidents: Vec<IncidentRow> = self.book.incidents.values().cloned().collect();
         incidents.sort_by_key(|incident| (std::cmp::Reverse(incident.condition.urgency), incident.opened));
         WatchStatus {
             verdict,
@@ -70,8 +70,8 @@ impl Watch {
             disks,
             arrays,
             incidents,
-            channels: self.mail.channels.values().cloned().collect(),
-            waiting: self.mail.outbox.keys().copied().collect(),
+            channels: self.outgoing.channels.values().cloned().collect(),
+            waiting: self.outgoing.outbox.keys().copied().collect(),
             paused_until: Some(self.host.paused_until).filter(|&until| until > now),
             is_clock_doubted: self.clock.is_doubted(),
         }
@@ -111,7 +111,7 @@ impl Watch {
 
     /// Is an accepted incident among those that this light shows?
     fn is_accepted(&self, light: LightName) -> bool {
-        self.told.incidents.keys().any(|IncidentKey { subject, kind }| match (light, subject) {
+        self.book.incidents.keys().any(|IncidentKey { subject, kind }| match (light, subject) {
             (LightName::Disks, IncidentSubject::Disk(_)) => {
                 matches!(kind, IncidentKind::Health | IncidentKind::Missing | IncidentKind::Unknown)
             }
@@ -132,10 +132,10 @@ impl Watch {
             |incident: &&&IncidentRow| ToDo::Incident(incident.key.clone(), Box::new(incident.condition.clone()));
         let (notices, urgent): (Vec<&&IncidentRow>, Vec<&&IncidentRow>) =
             open.iter().partition(|incident| incident.condition.urgency == Urgency::Notice);
-        let is_failing = self.mail.channels.values().any(|channel| channel.failing_since.is_some());
+        let is_failing = self.outgoing.channels.values().any(|channel| channel.failing_since.is_some());
         let alerts = match alerts {
             LightColour::Green => None,
-            _ if self.mail.channels.is_empty() => Some(ToDo::SetUpChannel),
+            _ if self.outgoing.channels.is_empty() => Some(ToDo::SetUpChannel),
             _ if is_failing => Some(ToDo::SeeWhyNotAccepted),
             _ => Some(ToDo::ProveAlerts),
         };
@@ -263,12 +263,12 @@ impl Watch {
 
     fn alerts_light(&self, now: UnixSeconds) -> StatusLight {
         let light = |colour, shows| StatusLight::of(LightName::Alerts, colour, shows);
-        if self.mail.channels.is_empty() {
+        if self.outgoing.channels.is_empty() {
             return light(LightColour::Red, LightShows::NoChannel);
         }
         let waits_long = |row: &&MessageRow| row.attempts > 0 && elapsed(now, row.written) >= WAITS_LONG;
-        let waiting = self.mail.outbox.values().filter(waits_long).count();
-        let shown = self.mail.channels.values().map(|channel| ChannelShown {
+        let waiting = self.outgoing.outbox.values().filter(waits_long).count();
+        let shown = self.outgoing.channels.values().map(|channel| ChannelShown {
             name: channel.name.clone(),
             failing_since: channel.failing_since,
             proof: channel.proof(now),

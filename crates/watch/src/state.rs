@@ -5,14 +5,14 @@ use crate::clock::ClockTrust;
 use crate::events::{WatchBug, WatchOp};
 use crate::facts::{DiskKey, SmartRefusal};
 use crate::health::{self, HealthSign, HealthState};
+use crate::incident_book::IncidentBook;
 use crate::known::DiskState;
-use crate::mail::Mail;
+use crate::outgoing::OutgoingMail;
 use crate::pending::Pending;
 use crate::rows::{HostRow, RowKey, WatchRow};
 use crate::seen::Seen;
 use crate::settings::WatchSettings;
-use crate::told::ToldIncidents;
-use crate::turns::Turns;
+use crate::timing::Timing;
 use scrubjay_core::units::UnixSeconds;
 
 /// The machine that watches over disks. See the crate's documentation.
@@ -25,13 +25,13 @@ pub struct Watch {
     /// What is seen of the machine.
     pub(crate) seen: Seen,
     /// What is told of it.
-    pub(crate) told: ToldIncidents,
+    pub(crate) book: IncidentBook,
     /// By which way, and what is on its way.
-    pub(crate) mail: Mail,
+    pub(crate) outgoing: OutgoingMail,
     /// What is to be kept and done.
     pub(crate) pending: Pending,
     /// When it acts.
-    pub(crate) turns: Turns,
+    pub(crate) timing: Timing,
     #[cfg(feature = "planted")]
     pub(crate) planted: Option<WatchBug>,
 }
@@ -68,10 +68,10 @@ impl Watch {
             RowKey::Reading(key) => WatchRow::Reading(key.clone(), Box::new(self.reading(key)?.row.clone())),
             RowKey::Idle(key) => WatchRow::Idle(key.clone(), Box::new(self.reading(key)?.idle.clone())),
             RowKey::Array(array) => WatchRow::Array(self.seen.arrays.get(array)?.facts.clone()),
-            RowKey::Incident(incident) => WatchRow::Incident(Box::new(self.told.incidents.get(incident)?.clone())),
-            RowKey::Past(incident) => WatchRow::Past(Box::new(self.told.past.get(incident)?.clone())),
-            RowKey::Message(number) => WatchRow::Message(Box::new(self.mail.outbox.get(number)?.clone())),
-            RowKey::Channel(name) => WatchRow::Channel(self.mail.channels.get(name)?.clone()),
+            RowKey::Incident(incident) => WatchRow::Incident(Box::new(self.book.incidents.get(incident)?.clone())),
+            RowKey::Past(incident) => WatchRow::Past(Box::new(self.book.past.get(incident)?.clone())),
+            RowKey::Message(number) => WatchRow::Message(Box::new(self.outgoing.outbox.get(number)?.clone())),
+            RowKey::Channel(name) => WatchRow::Channel(self.outgoing.channels.get(name)?.clone()),
         })
     }
 
@@ -82,10 +82,10 @@ impl Watch {
             .chain(self.seen.disks.keys().cloned().map(RowKey::Disk))
             .chain(self.seen.arrays.keys().cloned().map(RowKey::Array))
             .chain(subjects.flat_map(|key| [RowKey::Reading(key.clone()), RowKey::Idle(key)]))
-            .chain(self.told.incidents.keys().cloned().map(RowKey::Incident))
-            .chain(self.told.past.keys().cloned().map(RowKey::Past))
-            .chain(self.mail.outbox.keys().copied().map(RowKey::Message))
-            .chain(self.mail.channels.keys().cloned().map(RowKey::Channel));
+            .chain(self.book.incidents.keys().cloned().map(RowKey::Incident))
+            .chain(self.book.past.keys().cloned().map(RowKey::Past))
+            .chain(self.outgoing.outbox.keys().copied().map(RowKey::Message))
+            .chain(self.outgoing.channels.keys().cloned().map(RowKey::Channel));
         keys.filter_map(|key| self.row(&key)).collect()
     }
 
@@ -94,7 +94,7 @@ impl Watch {
         let (changed, dropped) = self.pending.take_keys();
         let rows: Vec<WatchRow> = changed.iter().filter_map(|key| self.row(key)).collect();
         // The pump puts a letter in words once.
-        self.mail.outbox.values_mut().for_each(|row| row.letter = None);
+        self.outgoing.outbox.values_mut().for_each(|row| row.letter = None);
         let dropped: Vec<RowKey> = dropped.into_iter().filter(|key| self.row(key).is_none()).collect();
         let keep = (!rows.is_empty() || !dropped.is_empty()).then_some(WatchOp::Keep(rows, dropped));
         let is_kept_first = !self.is_planted(WatchBug::SendBeforeKeep);

@@ -60,13 +60,13 @@ impl Watch {
     /// Opens, updates and ends incidents according to the conditions, and writes the messages that are due.
     pub(crate) fn update_incidents(&mut self, now: UnixSeconds, conditions: Conditions) {
         for (key, condition) in &conditions.found {
-            match self.told.incidents.get_mut(key) {
+            match self.book.incidents.get_mut(key) {
                 Some(incident) if incident.condition == *condition => continue,
                 Some(incident) => incident.condition = condition.clone(),
                 None => {
                     let incident = IncidentRow::new(key.clone(), now, condition.clone());
-                    let past = self.told.past.get(key).filter(|_| !self.is_planted(WatchBug::PastForgotten));
-                    self.told.incidents.insert(key.clone(), incident.returned(past));
+                    let past = self.book.past.get(key).filter(|_| !self.is_planted(WatchBug::PastForgotten));
+                    self.book.incidents.insert(key.clone(), incident.returned(past));
                     self.forget_past(key);
                 }
             }
@@ -74,32 +74,32 @@ impl Watch {
         }
         self.note_presence(now, &conditions);
         let mut wake = UnixSeconds(u64::MAX);
-        for (key, incident) in &mut self.told.incidents {
+        for (key, incident) in &mut self.book.incidents {
             let (is_changed, next) = incident.lower_known(now);
             if is_changed {
                 self.pending.change(RowKey::Incident(key.clone()));
             }
             wake = next.map_or(wake, |next| wake.min(next));
         }
-        self.turns.wake_at(wake);
+        self.timing.wake_at(wake);
         let is_over = |key: &&IncidentKey| !conditions.found.contains_key(key) && !conditions.unjudged.contains(key);
-        let ended: Vec<IncidentKey> = self.told.incidents.keys().filter(is_over).cloned().collect();
+        let ended: Vec<IncidentKey> = self.book.incidents.keys().filter(is_over).cloned().collect();
         for key in ended {
             let exists = self.has_subject(&key.subject);
-            let Some(incident) = self.told.incidents.get_mut(&key) else { continue };
+            let Some(incident) = self.book.incidents.get_mut(&key) else { continue };
             // What a person made the watch forget does not come back.
             match incident.note_gone(now) {
                 Err((at, is_new)) if exists && !self.is_planted(WatchBug::FlapUnbounded) => {
                     if is_new {
                         self.pending.change(RowKey::Incident(key));
                     }
-                    self.turns.wake_at(at);
+                    self.timing.wake_at(at);
                 }
                 _ => self.resolve(now, &key),
             }
         }
         let is_old = |past: &&PastIncident| elapsed(now, past.ended) >= BUDGET_MONTH;
-        let old: Vec<IncidentKey> = self.told.past.values().filter(is_old).map(|past| past.key.clone()).collect();
+        let old: Vec<IncidentKey> = self.book.past.values().filter(is_old).map(|past| past.key.clone()).collect();
         old.iter().for_each(|key| self.forget_past(key));
         self.catch_up(now);
         self.write_due(now);
@@ -110,7 +110,7 @@ impl Watch {
         let held_until = after(now, CATCH_UP);
         let is_for_ever = self.is_planted(WatchBug::HeldForEver);
         let is_told = |watch: &Watch, cause: &IncidentKey| {
-            conditions.found.contains_key(cause) || watch.told.incidents.contains_key(cause)
+            conditions.found.contains_key(cause) || watch.book.incidents.contains_key(cause)
         };
         let with_cause = conditions
             .found
@@ -120,7 +120,7 @@ impl Watch {
         if self.is_planted(WatchBug::ConsequencesTold) {
             held.clear();
         }
-        for (key, incident) in &mut self.told.incidents {
+        for (key, incident) in &mut self.book.incidents {
             let mut is_changed = conditions.found.contains_key(key) && incident.note_there(now);
             // Once in some hours is enough.
             if held.contains(key) && after(incident.held_until, HELD_STEP) < held_until {
@@ -136,36 +136,36 @@ impl Watch {
     /// Does the watch still know of the subject of an incident?
     fn has_subject(&self, subject: &IncidentSubject) -> bool {
         match subject {
-            IncidentSubject::Channel(name) => self.mail.channels.contains_key(name),
+            IncidentSubject::Channel(name) => self.outgoing.channels.contains_key(name),
             subject => self.seen.has(subject).unwrap_or(true),
         }
     }
 
     fn forget_past(&mut self, key: &IncidentKey) {
-        if self.told.past.remove(key).is_some() {
+        if self.book.past.remove(key).is_some() {
             self.pending.drop_row(RowKey::Past(key.clone()));
         }
     }
 
     /// Ends an incident, and reports that to the channels that had reported it.
     fn resolve(&mut self, now: UnixSeconds, key: &IncidentKey) {
-        let Some(mut incident) = self.told.incidents.remove(key) else { return };
+        let Some(mut incident) = self.book.incidents.remove(key) else { return };
         self.pending.drop_row(RowKey::Incident(key.clone()));
         if incident.last_message.is_some() {
             incident.note_written(now);
             let text = self.incident_letter(&incident, MessageReason::Resolved, now);
             let about = vec![key.clone()];
             // A channel that was added beside others has not reported it.
-            let caught_up = self.mail.channels.values().filter(|channel| channel.is_caught_up);
+            let caught_up = self.outgoing.channels.values().filter(|channel| channel.is_caught_up);
             let mut channels: Vec<String> = caught_up.map(|channel| channel.name.clone()).collect();
             if channels.is_empty() {
-                channels.extend(self.mail.channels.keys().cloned());
+                channels.extend(self.outgoing.channels.keys().cloned());
             }
             self.write_to(channels, now, MessageReason::Resolved, about, Urgency::Notice, incident.thread, |_, _| {
                 text.clone()
             });
             if self.has_subject(&key.subject) {
-                self.told.past.insert(key.clone(), incident.past(now));
+                self.book.past.insert(key.clone(), incident.past(now));
                 self.pending.change(RowKey::Past(key.clone()));
             }
         }
@@ -176,7 +176,7 @@ impl Watch {
         let mut groups: BTreeMap<MessageGroup, Vec<IncidentKey>> = BTreeMap::new();
         let mut wake = UnixSeconds(u64::MAX);
         let reminds_all = self.is_planted(WatchBug::RemindTheAccepted);
-        for (key, incident) in &self.told.incidents {
+        for (key, incident) in &self.book.incidents {
             let unaccepted;
             let judged = if reminds_all && incident.is_accepted {
                 unaccepted = IncidentRow { is_accepted: false, ..incident.clone() };
@@ -195,7 +195,7 @@ impl Watch {
             if reason == MessageReason::Grown && self.is_planted(WatchBug::GrowthUnreported) {
                 continue;
             }
-            let at = at.max(self.told.tells_from);
+            let at = at.max(self.book.tells_from);
             if at > now {
                 wake = wake.min(at);
                 continue;
@@ -205,7 +205,7 @@ impl Watch {
                 None => due.push((key.clone(), reason)),
             }
         }
-        self.turns.wake_at(wake);
+        self.timing.wake_at(wake);
         for (group, keys) in groups {
             let reason = group.reason();
             if keys.len() < group.size_min() {
@@ -216,7 +216,7 @@ impl Watch {
             self.announce(now, reason, keys, group.urgency, None, &text);
         }
         for (key, reason) in due {
-            let Some(incident) = self.told.incidents.get(&key) else { continue };
+            let Some(incident) = self.book.incidents.get(&key) else { continue };
             let text = self.incident_letter(incident, reason, now);
             let (urgency, thread) = (incident.condition.urgency, incident.thread);
             self.announce(now, reason, vec![key], urgency, thread, &text);
@@ -227,14 +227,14 @@ impl Watch {
     fn end_away(&mut self, now: UnixSeconds) {
         let may_end =
             |row: &&IncidentRow| row.away_since.is_some() && !row.is_accepted && row.allowed_from(MESSAGES_MAX) <= now;
-        let keys: Vec<IncidentKey> = self.told.incidents.values().filter(may_end).map(|row| row.key.clone()).collect();
+        let keys: Vec<IncidentKey> = self.book.incidents.values().filter(may_end).map(|row| row.key.clone()).collect();
         keys.iter().for_each(|key| self.resolve(now, key));
     }
 
     /// Reports to new channels the open incidents that were reported by others, in their present condition.
     fn catch_up(&mut self, now: UnixSeconds) {
         let new_channels: Vec<String> = self
-            .mail
+            .outgoing
             .channels
             .values()
             .filter(|channel| !channel.is_caught_up)
@@ -244,12 +244,12 @@ impl Watch {
             self.end_away(now);
         }
         for name in new_channels {
-            if let Some(channel) = self.mail.channels.get_mut(&name) {
+            if let Some(channel) = self.outgoing.channels.get_mut(&name) {
                 channel.is_caught_up = true;
                 self.pending.change(RowKey::Channel(name.clone()));
             }
             let open = self
-                .told
+                .book
                 .incidents
                 .values()
                 .filter(|incident| incident.last_message.is_some() && !incident.is_accepted);
@@ -283,7 +283,7 @@ impl Watch {
     ) {
         let number = self.write(now, reason, about.clone(), urgency, thread, |_, _| text.clone());
         for key in about {
-            if let Some(incident) = self.told.incidents.get_mut(&key) {
+            if let Some(incident) = self.book.incidents.get_mut(&key) {
                 incident.record_message(now, reason, number);
                 self.pending.change(RowKey::Incident(key));
             }
@@ -297,7 +297,7 @@ impl Watch {
     }
 
     fn has_recipient(&self, key: &IncidentKey) -> bool {
-        self.mail.channels.keys().any(|channel| Self::is_sent_by(key, channel))
+        self.outgoing.channels.keys().any(|channel| Self::is_sent_by(key, channel))
     }
 
     /// Writes a message for each channel; returns what identifies the first of its thread.
@@ -310,7 +310,7 @@ impl Watch {
         thread: Option<MessageId>,
         text: impl Fn(&Watch, &str) -> Letter,
     ) -> MessageId {
-        let channels = self.mail.channels.keys().cloned().collect();
+        let channels = self.outgoing.channels.keys().cloned().collect();
         self.write_to(channels, now, reason, about, urgency, thread, text)
     }
 
@@ -351,7 +351,7 @@ impl Watch {
                 may_be_repeated: false,
             };
             self.pending.change(RowKey::Message(row.number));
-            self.mail.outbox.insert(row.number, row);
+            self.outgoing.outbox.insert(row.number, row);
             self.host.next_message += 1;
         }
         self.host.next_message = self.host.next_message.max(first.number + 1);
@@ -362,24 +362,24 @@ impl Watch {
     /// Writes a test or a report for each channel, with a code for each. A channel whose last code is still to be sent
     /// gets the same again, so that either message has the right one.
     pub(crate) fn write_with_codes(&mut self, now: UnixSeconds, reason: MessageReason) {
-        let names: Vec<String> = self.mail.channels.keys().cloned().collect();
+        let names: Vec<String> = self.outgoing.channels.keys().cloned().collect();
         let first = self.host.next_message;
         let has_code = |row: &MessageRow| matches!(row.reason, MessageReason::Test | MessageReason::Report);
         let waiting: BTreeSet<String> =
-            self.mail.outbox.values().filter(|row| has_code(row)).map(|row| row.channel.clone()).collect();
+            self.outgoing.outbox.values().filter(|row| has_code(row)).map(|row| row.channel.clone()).collect();
         for (place, name) in names.iter().enumerate() {
             let code = channel::code(self.settings.secret, first + place as u64);
-            if let Some(channel) = self.mail.channels.get_mut(name) {
+            if let Some(channel) = self.outgoing.channels.get_mut(name) {
                 if channel.code.is_some() && waiting.contains(name) {
                     continue;
                 }
                 channel.code = Some(code);
-                self.mail.wrong_codes.remove(name);
+                self.outgoing.wrong_codes.remove(name);
                 self.pending.change(RowKey::Channel(name.clone()));
             }
         }
         self.write(now, reason, Vec::new(), Urgency::Notice, None, |watch, name| {
-            let code = watch.mail.channels.get(name).and_then(|channel| channel.code.clone()).unwrap_or_default();
+            let code = watch.outgoing.channels.get(name).and_then(|channel| channel.code.clone()).unwrap_or_default();
             match reason {
                 MessageReason::Report => watch.report_letter(name, code, now),
                 _ => watch.test_letter(name, code),
@@ -396,10 +396,10 @@ impl Watch {
             self.pending.change(RowKey::Host);
         }
         let is_time = local.second >= REPORT_HOUR * HOUR as u32 && !self.is_planted(WatchBug::NoReport);
-        if month > self.host.reported_month && is_time && !self.mail.channels.is_empty() {
+        if month > self.host.reported_month && is_time && !self.outgoing.channels.is_empty() {
             self.host.reported_month = month;
             self.write_with_codes(now, MessageReason::Report);
         }
-        self.turns.wake_at(after(now, HOUR));
+        self.timing.wake_at(after(now, HOUR));
     }
 }

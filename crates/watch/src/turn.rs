@@ -7,17 +7,17 @@ use crate::events::{PersonCommand, WatchBug, WatchEvent, WatchOp};
 use crate::facts::{MediaKind, SessionNews, SubjectKey};
 use crate::forecast::IdleWeek;
 use crate::incident::{GATHER, IncidentKey, IncidentKind, IncidentRow, IncidentSubject, MessageReason};
+use crate::incident_book::IncidentBook;
 use crate::known::{ArrayState, DiskState, MISSING_AFTER};
 use crate::loss::HistoryLoss;
-use crate::mail::Mail;
+use crate::outgoing::OutgoingMail;
 use crate::pending::Pending;
 use crate::reading::{ReadingState, SessionPhase};
 use crate::rows::{CLOCK_SLACK, HostRow, ReadingRow, RowKey, WatchRow};
 use crate::seen::Seen;
 use crate::settings::WatchSettings;
 use crate::state::Watch;
-use crate::told::ToldIncidents;
-use crate::turns::Turns;
+use crate::timing::Timing;
 use scrubjay_core::units::UnixSeconds;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,10 +36,10 @@ impl Watch {
             clock: ClockTrust::default(),
             host: HostRow::default(),
             seen: Seen::default(),
-            told: ToldIncidents::default(),
-            mail: Mail::default(),
+            book: IncidentBook::default(),
+            outgoing: OutgoingMail::default(),
             pending: Pending::default(),
-            turns: Turns::new(now),
+            timing: Timing::new(now),
             #[cfg(feature = "planted")]
             planted: None,
         };
@@ -60,10 +60,10 @@ impl Watch {
                         ArrayState { facts, absent_since: Some(now), reading: Some(reading), places: BTreeMap::new() };
                     watch.seen.arrays.insert(array.facts.key.clone(), array);
                 }
-                WatchRow::Incident(row) => drop(watch.told.incidents.insert(row.key.clone(), *row)),
-                WatchRow::Past(row) => drop(watch.told.past.insert(row.key.clone(), *row)),
-                WatchRow::Message(row) => drop(watch.mail.outbox.insert(row.number, *row)),
-                WatchRow::Channel(row) => drop(watch.mail.channels.insert(row.name.clone(), row)),
+                WatchRow::Incident(row) => drop(watch.book.incidents.insert(row.key.clone(), *row)),
+                WatchRow::Past(row) => drop(watch.book.past.insert(row.key.clone(), *row)),
+                WatchRow::Message(row) => drop(watch.outgoing.outbox.insert(row.number, *row)),
+                WatchRow::Channel(row) => drop(watch.outgoing.channels.insert(row.name.clone(), row)),
             }
         }
         for array in watch.seen.arrays.values_mut() {
@@ -88,12 +88,12 @@ impl Watch {
     fn mark_repeats(&mut self, now: UnixSeconds) {
         if self.is_planted(WatchBug::ForgetUnderWay) {
             self.pending.drop_rows(
-                self.mail.outbox.values().filter(|row| row.is_under_way).map(|row| RowKey::Message(row.number)),
+                self.outgoing.outbox.values().filter(|row| row.is_under_way).map(|row| RowKey::Message(row.number)),
             );
-            self.mail.outbox.retain(|_, row| !row.is_under_way);
+            self.outgoing.outbox.retain(|_, row| !row.is_under_way);
         }
         let is_marked = !self.is_planted(WatchBug::RepeatUnmarked);
-        for row in self.mail.outbox.values_mut().filter(|row| row.is_under_way) {
+        for row in self.outgoing.outbox.values_mut().filter(|row| row.is_under_way) {
             (row.is_under_way, row.next_attempt) = (false, now);
             row.may_be_repeated = is_marked;
             self.pending.change(RowKey::Message(row.number));
@@ -102,13 +102,13 @@ impl Watch {
 
     /// Resumes at the first trusted time.
     fn resume(&mut self, now: UnixSeconds) {
-        self.turns.is_resumed = true;
+        self.timing.is_resumed = true;
         self.check_clock(now);
         self.count_absence_from(now);
         if self.host.checked.0 == 0 {
             self.host.checked = now;
         }
-        (self.turns.last_turn, self.turns.wake) = (now, now);
+        (self.timing.last_turn, self.timing.wake) = (now, now);
         let channels = self.settings.channels.clone();
         self.take_channels(now, &channels);
         self.flush();
@@ -127,7 +127,7 @@ impl Watch {
     /// After a suspend things are as after a start: what was not seen or read meanwhile is no one's fault, and nothing is told
     /// before it was looked at again.
     fn woken(&mut self, now: UnixSeconds) {
-        self.told.tells_from = after(now, GATHER);
+        self.book.tells_from = after(now, GATHER);
         self.count_absence_from(now);
         for disk in self.seen.disks.values_mut().filter(|disk| disk.live.name.is_some()) {
             (disk.live.is_answered, disk.live.since) = (false, now);
@@ -147,10 +147,10 @@ impl Watch {
         }
         if !self.clock.trusts(now, self.host.latest) {
             self.clock.keep_event(event);
-            self.turns.wake = self.clock.next_check().unwrap_or(now);
+            self.timing.wake = self.clock.next_check().unwrap_or(now);
             return;
         }
-        if !self.turns.is_resumed {
+        if !self.timing.is_resumed {
             self.resume(now);
         }
         for kept in self.clock.take_events() {
@@ -161,7 +161,7 @@ impl Watch {
 
     /// Takes an event at a trusted time.
     fn handle_trusted(&mut self, now: UnixSeconds, event: WatchEvent) {
-        if !std::mem::replace(&mut self.turns.is_marked, true) {
+        if !std::mem::replace(&mut self.timing.is_marked, true) {
             self.mark_repeats(now);
         }
         self.check_clock(now);
@@ -171,7 +171,7 @@ impl Watch {
             WatchEvent::IdleHour(..) | WatchEvent::Smart(..) | WatchEvent::Session(_, SessionNews::Progress(_))
         );
         if !is_usual {
-            self.turns.wake_at(now);
+            self.timing.wake_at(now);
         }
         match event {
             WatchEvent::DiskSeen(facts) => self.disk_seen(now, facts),
@@ -180,7 +180,7 @@ impl Watch {
             WatchEvent::ArrayGone(key) => self.array_gone(now, &key),
             WatchEvent::Smart(name, reading) => {
                 if self.smart(now, &name, reading) {
-                    self.turns.wake_at(now);
+                    self.timing.wake_at(now);
                 }
             }
             WatchEvent::Session(subject, news) => self.session(now, &subject, news),
@@ -197,7 +197,7 @@ impl Watch {
             WatchEvent::Settings(settings) => {
                 self.take_channels(now, &settings.channels);
                 self.settings = *settings;
-                self.turns.are_passes_planned = false;
+                self.timing.are_passes_planned = false;
             }
             WatchEvent::MessageSent(number) => self.message_sent(now, number),
             WatchEvent::MessageFailed(number) => self.message_failed(now, number),
@@ -215,7 +215,7 @@ impl Watch {
 
     /// When to send the next tick at the latest.
     pub fn poll_timeout(&self) -> UnixSeconds {
-        self.turns.wake
+        self.timing.wake
     }
 
     /// The time zone.
@@ -230,12 +230,12 @@ impl Watch {
 
     /// The number of messages that were not accepted yet.
     pub fn messages_waiting(&self) -> usize {
-        self.mail.outbox.len()
+        self.outgoing.outbox.len()
     }
 
     fn turn(&mut self, now: UnixSeconds) {
-        self.turns.wake = after(now, DAY);
-        let passed = self.turns.begin(now);
+        self.timing.wake = after(now, DAY);
+        let passed = self.timing.begin(now);
         let pace = self.settings.pace.max(1);
         self.readings_mut().for_each(|reading| reading.note_silence(passed / pace));
         if elapsed(now, self.host.checked) >= DAY {
@@ -243,16 +243,16 @@ impl Watch {
             self.pending.change(RowKey::Host);
             let idle: Vec<RowKey> = self.subjects().map(|subject| RowKey::Idle(subject.key())).collect();
             self.pending.change_all(idle);
-            self.turns.are_passes_planned = false;
+            self.timing.are_passes_planned = false;
             self.pending.after_rows((!self.is_planted(WatchBug::NoHeartbeat)).then_some(WatchOp::Heartbeat));
         }
-        self.turns.wake_at(after(self.host.checked, DAY));
+        self.timing.wake_at(after(self.host.checked, DAY));
         self.register_twins(now);
-        if !std::mem::replace(&mut self.turns.are_passes_planned, true) {
+        if !std::mem::replace(&mut self.timing.are_passes_planned, true) {
             self.plan_passes(now);
         }
         if self.host.paused_until > now {
-            self.turns.wake_at(self.host.paused_until);
+            self.timing.wake_at(self.host.paused_until);
         }
         self.read_smart(now);
         self.schedule(now);
@@ -288,7 +288,7 @@ impl Watch {
         }
         let missing = self.seen.arrays.values().filter_map(|array| Some(after(array.absent_since?, MISSING_AFTER)));
         let wake = missing.filter(|&at| at > now).fold(wake, UnixSeconds::min);
-        self.turns.wake_at(wake);
+        self.timing.wake_at(wake);
     }
 
     fn command(&mut self, now: UnixSeconds, command: PersonCommand) {
@@ -306,7 +306,7 @@ impl Watch {
             PersonCommand::Accept(IncidentSubject::Watch) => {
                 self.host.history_lost = None;
                 let key = IncidentKey { subject: IncidentSubject::Watch, kind: IncidentKind::History };
-                if self.told.incidents.remove(&key).is_some() {
+                if self.book.incidents.remove(&key).is_some() {
                     self.pending.drop_row(RowKey::Incident(key));
                 }
                 self.pending.change(RowKey::Host);
@@ -319,8 +319,8 @@ impl Watch {
                 };
                 let is_reported =
                     |incident: &IncidentRow| incident.key.subject == subject && incident.last_message.is_some();
-                let any_reported = self.told.incidents.values().any(is_reported);
-                for incident in self.told.incidents.values_mut().filter(|incident| is_meant(incident)) {
+                let any_reported = self.book.incidents.values().any(is_reported);
+                for incident in self.book.incidents.values_mut().filter(|incident| is_meant(incident)) {
                     if incident.last_message.is_none() && (any_reported || incident.held_until > now) {
                         continue;
                     }
@@ -361,19 +361,19 @@ impl Watch {
     /// Takes a code that was typed by a person, or by somebody who guesses.
     fn confirm(&mut self, now: UnixSeconds, code: &str) {
         if let Some(channel) =
-            self.mail.channels.values_mut().find(|channel| channel.code.as_deref() == Some(code.trim()))
+            self.outgoing.channels.values_mut().find(|channel| channel.code.as_deref() == Some(code.trim()))
         {
             channel.confirm(now, code);
-            self.mail.wrong_codes.remove(&channel.name);
+            self.outgoing.wrong_codes.remove(&channel.name);
             self.pending.change(RowKey::Channel(channel.name.clone()));
             return;
         }
-        for channel in self.mail.channels.values_mut().filter(|channel| channel.code.is_some()) {
-            let wrong = self.mail.wrong_codes.entry(channel.name.clone()).or_default();
+        for channel in self.outgoing.channels.values_mut().filter(|channel| channel.code.is_some()) {
+            let wrong = self.outgoing.wrong_codes.entry(channel.name.clone()).or_default();
             *wrong += 1;
             if *wrong >= WRONG_MAX {
                 channel.code = None;
-                self.mail.wrong_codes.remove(&channel.name);
+                self.outgoing.wrong_codes.remove(&channel.name);
                 self.pending.change(RowKey::Channel(channel.name.clone()));
             }
         }
@@ -391,10 +391,10 @@ impl Watch {
         rows.extend(
             self.subjects().map(|subject| WatchRow::Reading(subject.key(), Box::new(subject.reading().row.clone()))),
         );
-        rows.extend(self.told.incidents.values().map(|row| WatchRow::Incident(Box::new(row.clone()))));
-        rows.extend(self.told.past.values().map(|row| WatchRow::Past(Box::new(row.clone()))));
-        rows.extend(self.mail.outbox.values().map(|row| WatchRow::Message(Box::new(row.clone()))));
-        rows.extend(self.mail.channels.values().map(|row| WatchRow::Channel(row.clone())));
+        rows.extend(self.book.incidents.values().map(|row| WatchRow::Incident(Box::new(row.clone()))));
+        rows.extend(self.book.past.values().map(|row| WatchRow::Past(Box::new(row.clone()))));
+        rows.extend(self.outgoing.outbox.values().map(|row| WatchRow::Message(Box::new(row.clone()))));
+        rows.extend(self.outgoing.channels.values().map(|row| WatchRow::Channel(row.clone())));
         for mut row in rows {
             row.clamp(now);
             self.pending.change(row.key());
@@ -413,10 +413,10 @@ impl Watch {
                         reading.row = *row;
                     }
                 }
-                WatchRow::Incident(row) => drop(self.told.incidents.insert(row.key.clone(), *row)),
-                WatchRow::Past(row) => drop(self.told.past.insert(row.key.clone(), *row)),
-                WatchRow::Message(row) => drop(self.mail.outbox.insert(row.number, *row)),
-                WatchRow::Channel(row) => drop(self.mail.channels.insert(row.name.clone(), row)),
+                WatchRow::Incident(row) => drop(self.book.incidents.insert(row.key.clone(), *row)),
+                WatchRow::Past(row) => drop(self.book.past.insert(row.key.clone(), *row)),
+                WatchRow::Message(row) => drop(self.outgoing.outbox.insert(row.number, *row)),
+                WatchRow::Channel(row) => drop(self.outgoing.channels.insert(row.name.clone(), row)),
                 WatchRow::Idle(..) | WatchRow::Array(_) => {}
             }
         }
@@ -434,11 +434,11 @@ impl Watch {
             }
         }
         self.seen.sightings.values_mut().for_each(|(_, since)| clamp_date(since));
-        clamp_date(&mut self.told.tells_from);
+        clamp_date(&mut self.book.tells_from);
         self.seen.blind_since.as_mut().map(clamp_date);
         for array in self.seen.arrays.values_mut() {
             array.absent_since.as_mut().map(clamp_date);
         }
-        self.turns.wake = now;
+        self.timing.wake = now;
     }
 }

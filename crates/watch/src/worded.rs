@@ -1,4 +1,4 @@
-//! Kinds that have one word each, in documents, in stored rows and for people: the only table of these words.
+//! Kinds that have one word each, in documents, in stored rows and for people: the table of these words.
 
 /// A kind with a word for each of its values. Words never change: files of earlier versions and programs of other people have them.
 pub trait Worded: Copy + 'static {

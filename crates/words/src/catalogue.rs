@@ -1,7 +1,6 @@
 //! Every sentence, with an example: what docs/messages.md lists.
 
 use crate::letter::Wording;
-use crate::samples;
 use crate::sentence::Sentences;
 use crate::{
     advice, array, card, channel, condition, doing, found, health, history, hold, letter, pool, reading, scrubbed,
@@ -86,14 +85,14 @@ pub fn catalogue() -> Vec<Chapter> {
 /// The head of docs/messages.md.
 const HEAD: &str = "# What Scrubjay says\n\nEvery sentence that the watch, its page, its mails and pushes say of disks, arrays, pools and \
 alerts. `cargo xtask messages`\nwrites this page of the tables in `crates/words`, and a test holds it to them: nothing else can be \
-said.\n";
+said. (What programs, drives and the kernel say is quoted; errors of commands are their own.)\n";
 
 /// docs/messages.md.
 pub fn page() -> String {
     let mut page = format!("{HEAD}\n## Whole messages\n\nOne of each kind, as it is mailed when it opens.\n");
     let wording = Wording { calendar: &UtcCalendar, host: "nas1" };
-    for condition in samples::conditions() {
-        let opened = UnixSeconds(samples::NOW.0 - DAY / 8);
+    for condition in condition::example_conditions() {
+        let opened = UnixSeconds(condition::NOW.0 - DAY / 8);
         let incident = ToldIncident { condition, opened, is_accepted: false };
         let content = LetterContent::Incident {
             incident: Box::new(incident),

@@ -97,6 +97,7 @@ sentences! {
         ItemAccepted { headline: Said = example_headline(), date: String = "12 Mar 2026" } =>
             "- {headline} (since {date}, accepted)",
         AndMore { count: usize = 3usize } => "- and {count} more",
+        Repeated => "This may reach you twice: whether it arrived when it was first sent is not known.",
         NewChannel { date: String = "12 Mar 2026" } =>
             "This channel is new. What is open on {date}, and was reported before:",
         TestOnly { channel: String = "email" } => "This is only a test of alerts by {channel}.",
@@ -252,6 +253,11 @@ impl Wording<'_> {
             false => FrameWords::ItemSince { headline, date },
         }
     }
+}
+
+/// The note below a message that may have arrived before.
+pub fn repeated() -> Said {
+    FrameWords::Repeated.into()
 }
 
 /// Appends items to lines, as many as there is room for.

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! A sentence is a row of a table (`sentence`), with its text and an example of what stands in it. [`Said`] and [`MessageText`] have
-//! no other source, so no other crate can say anything in their place. A new sentence is a row; a new table is one line more in
+//! no other source but what was made so before and kept, or read from a document; so no other crate can say anything in their place. A new sentence is a row; a new table is one line more in
 //! `catalogue`.
 
 mod advice;
@@ -29,7 +29,6 @@ mod letter;
 mod line;
 mod pool;
 mod reading;
-pub mod samples;
 mod scrubbed;
 mod sentence;
 mod status;
@@ -38,7 +37,7 @@ mod texts;
 pub use array::mismatched;
 pub use catalogue::{Chapter, catalogue, page};
 pub use channel::proof;
-pub use condition::headline;
+pub use condition::{example_conditions, headline};
 pub use date::{show_date, show_time};
 pub use doing::{doing, held_up, is_waiting_for_first_request};
 pub use found::{
@@ -47,7 +46,7 @@ pub use found::{
 };
 pub use health::{base_rate, counter, nvme_warnings, refusal, sign};
 pub use hold::{hold_back, pool_scan, session_fault};
-pub use letter::{LINES_MAX, MessageText, SUBJECT_MAX, Wording};
+pub use letter::{LINES_MAX, MessageText, SUBJECT_MAX, Wording, repeated};
 pub use pool::damage;
 pub use scrubbed::{CostWords, ResultWords, ScrubAdvice, WrongWords};
 pub use sentence::{Count, Said, counted, typed, with_command};

@@ -29,9 +29,6 @@ pub(crate) struct OutgoingMessage {
     pub(crate) sender: SenderFacts,
 }
 
-/// The note in a message that may have been sent before.
-const REPEATED: &str = "This may reach you twice: whether it arrived when it was first sent is not known.";
-
 impl OutgoingMessage {
     /// A message that is safe to send: its subject and the name of the host are one line.
     pub(crate) fn new(row: MessageRow, text: &MessageText, sender: SenderFacts) -> OutgoingMessage {
@@ -43,7 +40,7 @@ impl OutgoingMessage {
     /// The text. A note that the message may be a repetition stands at its end.
     pub(crate) fn text(&self) -> String {
         let body: String = self.body.chars().filter(|char| !char.is_control() || matches!(char, '\n' | '\t')).collect();
-        if self.row.may_be_repeated { format!("{body}\n\n{REPEATED}") } else { body }
+        if self.row.may_be_repeated { format!("{body}\n\n{}", scrubjay_words::repeated()) } else { body }
     }
 
     /// The name of the host in a form for mail and greetings: letters, digits, dots and hyphens.

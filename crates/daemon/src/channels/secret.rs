@@ -22,7 +22,7 @@ impl fmt::Debug for SecretText {
 }
 
 impl SecretText {
-    /// Reads the first line of a file that only its owner can read.
+    /// Reads the one line of a file that only its owner can read.
     pub(crate) fn read(key: &'static str, path: &Path) -> Result<SecretText, ChannelFault> {
         let (bytes, mode) = read_file(key, path)?;
         if mode & 0o077 != 0 {

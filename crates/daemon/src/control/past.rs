@@ -291,6 +291,16 @@ mod tests {
     use scrubjay_core::units::SectorRange;
 
     #[test]
+    fn the_code_of_a_test_as_it_is_written_is_not_shown() {
+        use scrubjay_watch::letter::{Letter, LetterContent};
+        let content = LetterContent::Test { channel: "email".into(), code: "004711".into() };
+        let wording = scrubjay_words::Wording { calendar: &scrubjay_watch::calendar::UtcCalendar, host: "nas1" };
+        let text = wording.message(&Letter { content, blind_since: None }).unwrap();
+        assert!(text.subject().contains("004711"));
+        assert!(!without_code(text.subject().to_owned()).contains("004711"), "{}", text.subject());
+    }
+
+    #[test]
     fn benchmark_results_are_listed_with_their_past_and_damage_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let clock = WatchClock::new(None);

@@ -1,6 +1,6 @@
 //! The durable data of the daemon: the watch's rows, and the past of each disk, in one SQLite file, `history.db`.
 //!
-//! **Never:** policy. Rows are kept as they are; their meaning is up to the watch.
+//! **Never:** policy. Rows are kept as they are, their meaning is up to the watch; what messages say is put in words (`scrubjay_words`).
 //!
 //! [`HistoryDatabase::keep`] makes rows durable and records the events that follow from them; the `note_` methods
 //! record what else the pump sees; [`HistoryDatabase::events`] and its neighbours read it back. `docs/history.md`

@@ -194,7 +194,7 @@ impl<'s> Daemon<'s> {
                 self.set_trouble("looking for disks", Some(words));
             }
             self.feed_blindness();
-            // Nothing is decided before the first survey, nor while rows cannot be kept.
+            // No turn of its own before the first survey, nor while rows cannot be kept. (A person's command is taken all the same.)
             if self.machine.is_ready
                 && self.kept.retry_keep_at.is_none()
                 && self.clock.now() >= self.watch.poll_timeout()

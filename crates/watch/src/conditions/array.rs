@@ -60,7 +60,7 @@ impl Watch {
         let stripes = self.stripes(facts);
         // Unreadable sectors of an absent disk may be unknown: the incident stays as it was, and can only grow.
         let key = IncidentKey { subject: subject.clone(), kind: IncidentKind::Stripes };
-        let known = self.told.incidents.get(&key).map(|incident| &incident.condition);
+        let known = self.book.incidents.get(&key).map(|incident| &incident.condition);
         let is_less =
             |present: &Condition| known.is_some_and(|known| !present.is_beyond(&known.amounts, known.urgency));
         if !self.are_all_present(facts) && stripes.as_ref().is_none_or(is_less) {

@@ -10,7 +10,7 @@ use scrubjay_core::units::UnixSeconds;
 impl Watch {
     /// Checks the channels for problems.
     pub(super) fn check_channels(&self, now: UnixSeconds, conditions: &mut Conditions) {
-        for channel in self.mail.channels.values().filter(|_| !self.is_planted(WatchBug::ChannelsUnreported)) {
+        for channel in self.outgoing.channels.values().filter(|_| !self.is_planted(WatchBug::ChannelsUnreported)) {
             let (subject, name) = (IncidentSubject::Channel(channel.name.clone()), || channel.name.clone());
             let mut add = |problem| conditions.add(&subject, Condition::of(Urgency::Notice, problem));
             if channel.is_unproven(now) {

@@ -68,7 +68,7 @@ impl Watch {
     /// Since when something is missing that was not seen since `unseen`: a start of the machine does not make it later.
     fn missing_since(&self, subject: &IncidentSubject, unseen: UnixSeconds) -> UnixSeconds {
         let key = IncidentKey { subject: subject.clone(), kind: IncidentKind::Missing };
-        self.told.incidents.get(&key).map_or(unseen, |incident| unseen.min(incident.opened))
+        self.book.incidents.get(&key).map_or(unseen, |incident| unseen.min(incident.opened))
     }
 }
 

@@ -22,13 +22,13 @@ impl Watch {
 
     /// Forecasts all passes if one is to be reported; once an hour is enough, as messages give dates to the day.
     pub(super) fn refresh_foreseen(&mut self, now: UnixSeconds) {
-        let (at, all) = &self.turns.foreseen;
+        let (at, all) = &self.timing.foreseen;
         let is_fresh = *at <= now && elapsed(now, *at) < HOUR;
         let is_due = |subject: &WatchedSubject<'_>| {
             self.is_late_soon(subject.reading().row.passes.due(self.settings.every), now)
         };
         if self.subjects().filter(is_due).any(|subject| !is_fresh || !all.contains_key(&subject.key())) {
-            self.turns.foreseen = (now, self.foresee(now));
+            self.timing.foreseen = (now, self.foresee(now));
         }
     }
 
@@ -53,7 +53,7 @@ impl Watch {
             return None;
         }
         let is_over = due <= now;
-        let forecast = self.turns.foreseen.1.get(&subject.key()).and_then(|foreseen| foreseen.ends);
+        let forecast = self.timing.foreseen.1.get(&subject.key()).and_then(|foreseen| foreseen.ends);
         let day = |at| self.calendar.local(at).day;
         let sectors = UnreadSectors {
             subject: subject.card(),

@@ -291,7 +291,7 @@ fn other_letters_are_encoded_and_a_possible_repetition_is_marked() {
     assert!(mail.contains("\r\nX-Scrubjay-Repeated: maybe\r\n"), "{mail}");
     let plain = written(MessageRow { may_be_repeated: true, ..message("email") }, &text(), "nas1.example.org");
     assert!(
-        plain.trim_end().ends_with("This may reach you twice: the machine was stopped while it was being sent."),
+        plain.trim_end().ends_with("This may reach you twice: whether it arrived when it was first sent is not known."),
         "{plain}"
     );
 }

@@ -1,7 +1,8 @@
 //! Files that are deleted, damaged, exchanged and rolled back, while the history is open and while it is not.
 
 use super::*;
-use crate::history::tests::samples::{WORDING, array_row, disk_row};
+use crate::history::tests::samples::{WORDING, array_row, disk_row, message};
+use scrubjay_watch::rows::MessageRow;
 use tempfile::TempDir;
 
 const NOW: UnixSeconds = UnixSeconds(1_800_000_000);
@@ -48,6 +49,25 @@ fn rows() -> Vec<WatchRow> {
 
 fn kind(opened: &OpenedHistory) -> Option<LossKind> {
     opened.loss.as_ref().map(|loss| loss.kind)
+}
+
+#[test]
+fn a_message_that_waits_says_the_same_after_a_restart_and_in_a_history_written_anew() {
+    let place = Place::new();
+    let mut history = place.used();
+    let kept = |number| WatchRow::Message(Box::new(message(number)));
+    let without_letter = |number| WatchRow::Message(Box::new(MessageRow { letter: None, ..message(number) }));
+    history.keep(NOW, &[kept(7)], &[], &WORDING).unwrap();
+    // This one is in words, and could not be kept yet when the file was lost; the machine has forgotten what it says.
+    history.word(&[kept(8)], &WORDING);
+    fs::remove_file(place.path()).unwrap();
+    let rows = [rows(), vec![without_letter(7), without_letter(8)]].concat();
+    rebuild(&mut history, NOW, LossKind::Deleted, &rows, &WORDING).unwrap();
+    let says = |history: &HistoryDatabase| [7, 8].map(|number| history.text(number).subject().to_owned());
+    let expected = ["[host] [TEST] code 7", "[host] [TEST] code 8"];
+    assert_eq!(says(&history), expected);
+    drop(history);
+    assert_eq!(says(&HistoryDatabase::open(&place.path()).unwrap()), expected);
 }
 
 #[test]

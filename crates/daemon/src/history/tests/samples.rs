@@ -105,7 +105,7 @@ pub const WORDING: Wording<'static> = Wording { calendar: &UtcCalendar, host: "h
 /// A message of several lines.
 pub fn long_message(number: u64) -> MessageRow {
     let incident = |condition| ToldIncident { condition, opened: NOW, is_accepted: false };
-    let incidents = scrubjay_words::samples::conditions().into_iter().take(4).map(incident).collect();
+    let incidents = scrubjay_words::example_conditions().into_iter().take(4).map(incident).collect();
     let letter = Letter { content: LetterContent::Open { now: NOW, incidents }, blind_since: None };
     MessageRow { letter: Some(Box::new(letter)), ..message(number) }
 }
@@ -442,7 +442,7 @@ impl Draw {
             ArrayCard { name: self.text(), level: self.text(), members: self.number(), redundancy: 1 },
             self.text(),
         );
-        let all = scrubjay_words::samples::conditions();
+        let all = scrubjay_words::example_conditions();
         let problems: Vec<Problem> = all.into_iter().map(|condition| condition.problem).chain([odd]).collect();
         self.one_of(&problems)
     }

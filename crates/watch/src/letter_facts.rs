@@ -29,7 +29,7 @@ impl Watch {
         kind: IncidentKind,
         controller: Option<String>,
     ) -> Letter {
-        let rows = keys.iter().filter_map(|key| self.told.incidents.get(key));
+        let rows = keys.iter().filter_map(|key| self.book.incidents.get(key));
         let conditions = rows.map(|row| row.condition.clone()).collect();
         self.letter(LetterContent::Several { reason, kind, controller, conditions })
     }
@@ -48,7 +48,7 @@ impl Watch {
 
     /// The monthly report, which is sent also when all is well.
     pub(crate) fn report_letter(&self, channel: &str, code: String, now: UnixSeconds) -> Letter {
-        let told = self.told.incidents.values().filter(|incident| incident.last_message.is_some());
+        let told = self.book.incidents.values().filter(|incident| incident.last_message.is_some());
         let incidents = told.map(ToldIncident::from).collect();
         let status = Box::new(self.status(now));
         self.letter(LetterContent::Report { channel: channel.to_owned(), code, status, incidents })

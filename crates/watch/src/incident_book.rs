@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 /// What is told.
 #[derive(Debug, Default)]
-pub(crate) struct ToldIncidents {
+pub(crate) struct IncidentBook {
     pub incidents: BTreeMap<IncidentKey, IncidentRow>,
     /// Incidents that were over in the last 30 days, and were reported.
     pub past: BTreeMap<IncidentKey, PastIncident>,

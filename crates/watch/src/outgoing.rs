@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 /// The ways for messages, and what is on its way.
 #[derive(Debug, Default)]
-pub(crate) struct Mail {
+pub(crate) struct OutgoingMail {
     pub outbox: BTreeMap<u64, MessageRow>,
     pub channels: BTreeMap<String, ChannelRow>,
     /// Wrong codes that were typed since each channel was sent its own.

@@ -6,7 +6,7 @@ use scrubjay_core::units::UnixSeconds;
 
 /// When the machine acts.
 #[derive(Debug)]
-pub(crate) struct Turns {
+pub(crate) struct Timing {
     /// The time of the last turn.
     pub last_turn: UnixSeconds,
     /// When the next turn is due.
@@ -21,10 +21,10 @@ pub(crate) struct Turns {
     pub foreseen: (UnixSeconds, AllForeseen),
 }
 
-impl Turns {
+impl Timing {
     /// Those of a machine that begins now.
-    pub fn new(now: UnixSeconds) -> Turns {
-        Turns {
+    pub fn new(now: UnixSeconds) -> Timing {
+        Timing {
             last_turn: now,
             wake: now,
             is_resumed: false,
