@@ -80,14 +80,8 @@ impl InjectedFault {
             FindingKind::Mismatch(Judgement::Undecided) => true,
             // These kinds are reported of lost chunks only.
             FindingKind::HalfWritten | FindingKind::MarkedLost => false,
-            // A volume has no such findings.
-            FindingKind::Unreadable(Some(_))
-            | FindingKind::Mismatch(_)
-            | FindingKind::Skipped
-            | FindingKind::Checksum
-            | FindingKind::Identity
-            | FindingKind::Superblock
-            | FindingKind::Chunk => false,
+            // A volume has no findings of other kinds.
+            _ => false,
         }
     }
 }
