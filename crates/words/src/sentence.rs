@@ -94,7 +94,7 @@ macro_rules! sentences {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq)]
         $vis enum $name {
-            $($(#[$row])* #[doc = $text] $variant $({ $(#[doc = stringify!($field)] $field: $type),+ })?,)+
+            $($(#[$row])* #[doc = concat!("Says: ", $text)] $variant $({ $(#[doc = stringify!($field)] $field: $type),+ })?,)+
         }
 
         impl std::fmt::Display for $name {
