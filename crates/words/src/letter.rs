@@ -97,7 +97,7 @@ sentences! {
         ItemAccepted { headline: Said = example_headline(), date: String = "12 Mar 2026" } =>
             "- {headline} (since {date}, accepted)",
         AndMore { count: usize = 3usize } => "- and {count} more",
-        Repeated => "This may reach you twice: whether it arrived when it was first sent is not known.",
+        Repeated => "This may reach you twice: it is not known whether it arrived before.",
         NewChannel { date: String = "12 Mar 2026" } =>
             "This channel is new. What is open on {date}, and was reported before:",
         TestOnly { channel: String = "email" } => "This is only a test of alerts by {channel}.",

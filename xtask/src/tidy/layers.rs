@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(findings(check, &files), [""; 0]);
 
         let up = package("scrubjay-device", "scrubjay-sim.workspace = true\n");
-        let message = "crates/device/Cargo.toml:4: device (layer 3) depends on sim (layer 4): arrows point down";
+        let message = "crates/device/Cargo.toml:4: device (layer 3) depends on sim (layer 5): arrows point down";
         assert_eq!(findings(check, &[("crates/device/Cargo.toml", &up)]), [message]);
         let level = package("scrubjay-device", "scrubjay-trace.workspace = true\n");
         assert_eq!(findings(check, &[("crates/device/Cargo.toml", &level)]).len(), 1);

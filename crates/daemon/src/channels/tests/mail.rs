@@ -272,6 +272,7 @@ fn neither_subject_nor_host_nor_id_can_add_a_header() {
         "In-Reply-To",
         "References",
         "Content-Transfer-Encoding",
+        "MIME-Version",
     ];
     let mut sorted = names.clone();
     sorted.sort_unstable();
@@ -291,7 +292,7 @@ fn other_letters_are_encoded_and_a_possible_repetition_is_marked() {
     assert!(mail.contains("\r\nX-Scrubjay-Repeated: maybe\r\n"), "{mail}");
     let plain = written(MessageRow { may_be_repeated: true, ..message("email") }, &text(), "nas1.example.org");
     assert!(
-        plain.trim_end().ends_with("This may reach you twice: whether it arrived when it was first sent is not known."),
+        plain.trim_end().ends_with("This may reach you twice: it is not known whether it arrived before."),
         "{plain}"
     );
 }
