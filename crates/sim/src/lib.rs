@@ -38,6 +38,7 @@ pub mod disk;
 pub mod exact;
 pub mod host;
 pub mod integrity;
+pub mod loads;
 pub mod lse;
 pub mod member_disk;
 pub mod model;

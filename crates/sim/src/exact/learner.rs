@@ -15,6 +15,8 @@ pub struct Learned {
     pub outcome: ScrubFigures,
     /// The greatest value of the mean slowdown so far, from the 300th request on.
     pub slowdown_so_far: Nanos,
+    /// The same without what bursts lost that had more requests than any before: nothing announces those.
+    pub slowdown_so_far_known: Nanos,
     /// How many requests lost how much.
     pub slowdown: Slowdown,
 }
@@ -24,7 +26,8 @@ pub struct Learned {
 /// The trace has no lengths of busy periods: every request in them is taken to have the same mean service time.
 pub fn learner(periods: &Periods, disk: ServiceModel, policy: &mut dyn IdlePolicy) -> Learned {
     let (outcome, slowdown_so_far) = (ScrubFigures::of(periods), Nanos::ZERO);
-    let mut player = Learner { disk, policy, observed: Observed::default(), last_own: None, outcome, slowdown_so_far };
+    let (observed, bursts) = (Observed::default(), KnownBursts::default());
+    let mut player = Learner { disk, policy, observed, last_own: None, outcome, slowdown_so_far, bursts };
     let each = (periods.span() - periods.idle_total()).0 / periods.requests_total().max(1);
     // When the disk would become idle without the scrub, and by how much later it does with it.
     let (mut undelayed_end, mut delay) = (Nanos::ZERO, Nanos::ZERO);
@@ -34,9 +37,55 @@ pub fn learner(periods: &Periods, disk: ServiceModel, policy: &mut dyn IdlePolic
         let is_counted = period.idle > delay || index == 0;
         delay = if is_counted { player.fill(undelayed_end + delay, arrival) } else { delay - period.idle };
         undelayed_end = arrival + Nanos(each * u64::from(period.requests));
+        if period.idle >= BURST_GAP {
+            player.bursts.end();
+        }
         player.served(undelayed_end + delay, delay, period.requests, u32::from(is_counted));
     }
-    Learned { outcome: player.outcome, slowdown_so_far: player.slowdown_so_far, slowdown: player.observed.slowdown }
+    player.bursts.end();
+    Learned {
+        outcome: player.outcome,
+        slowdown_so_far: player.slowdown_so_far,
+        slowdown_so_far_known: Nanos(player.bursts.so_far as u64),
+        slowdown: player.observed.slowdown,
+    }
+}
+
+/// A burst ends where the disk would be idle for this long without the scrub.
+const BURST_GAP: Nanos = Nanos::from_millis(100);
+
+/// The mean so far without what bursts lost that had more requests than any before.
+#[derive(Clone, Copy, Debug, Default)]
+struct KnownBursts {
+    /// The requests of the largest burst so far, and of the one that goes on.
+    largest: u64,
+    requests: u64,
+    /// What all others have lost so far, and the one that goes on, in nanoseconds.
+    lost: u128,
+    burst_lost: u128,
+    /// The greatest mean so far, and within the burst that goes on.
+    so_far: u128,
+    burst_so_far: u128,
+}
+
+impl KnownBursts {
+    /// Counts `requests` that were delayed by `delay` each, after which there were `all`.
+    fn served(&mut self, delay: Nanos, requests: u32, all: u64) {
+        self.requests += u64::from(requests);
+        self.burst_lost += u128::from(delay.0) * u128::from(requests);
+        let so_far = (self.lost + self.burst_lost) / u128::from(all.max(Slowdown::JUDGED_FROM_REQUESTS));
+        self.burst_so_far = self.burst_so_far.max(so_far);
+    }
+
+    /// A burst is over: only now is it known whether any before was as large.
+    fn end(&mut self) {
+        if self.requests <= self.largest {
+            self.lost += self.burst_lost;
+            self.so_far = self.so_far.max(self.burst_so_far);
+        }
+        self.largest = self.largest.max(self.requests);
+        (self.requests, self.burst_lost, self.burst_so_far) = (0, 0, 0);
+    }
 }
 
 struct Learner<'a> {
@@ -47,6 +96,7 @@ struct Learner<'a> {
     last_own: Option<(Nanos, Nanos, Bytes)>,
     outcome: ScrubFigures,
     slowdown_so_far: Nanos,
+    bursts: KnownBursts,
 }
 
 impl Learner<'_> {
@@ -116,6 +166,7 @@ impl Learner<'_> {
         let so_far = self.outcome.slowdown_total
             / u128::from(self.observed.workload.requests.max(Slowdown::JUDGED_FROM_REQUESTS));
         self.slowdown_so_far = self.slowdown_so_far.max(Nanos(so_far as u64));
+        self.bursts.served(delay, requests, self.observed.workload.requests);
         self.policy.learn(at, &self.observed);
     }
 }
