@@ -8,14 +8,14 @@ use crate::units::Nanos;
 const BUCKETS_PER_OCTAVE: u32 = 16;
 /// The first bucket's upper edge, in nanoseconds: 10 us. A shorter idle interval is of no use on any disk.
 const FLOOR_NANOS: f64 = 10_000.0;
-/// The number of buckets: 10 us x 2^(512/16) = 12 hours; longer durations fall into the last one.
-const BUCKETS: usize = 513;
+/// The number of buckets: 10 us x 2^(608/16) = 31 days, as long as a pass; longer durations fall into the last one.
+const BUCKETS: usize = 609;
 
 /// The first bucket's upper edge in a histogram of chosen resolution, in nanoseconds: 1 us, the clock of most traces.
 const FINE_FLOOR_NANOS: f64 = 1_000.0;
 /// The octaves of a histogram of chosen resolution: 1 us x 2^42 = 50 days, longer than any trace's longest idle interval.
 const FINE_OCTAVES: u32 = 42;
-/// Counts and sums of durations in logarithmic buckets: 8 KiB, or as much as [`DurationHistogram::with_resolution`]
+/// Counts and sums of durations in logarithmic buckets: 10 KiB, or as much as [`DurationHistogram::with_resolution`]
 /// takes, however many durations there are.
 ///
 /// Counts are real numbers so that the past can fade ([`DurationHistogram::fade`]).
@@ -56,7 +56,7 @@ struct Bucket {
     sum: f64,
 }
 
-/// Sixteen buckets per octave from 10 us to 12 hours, the resolution that an idle policy needs.
+/// Sixteen buckets per octave from 10 us to 31 days, the resolution that an idle policy needs.
 impl Default for DurationHistogram {
     fn default() -> DurationHistogram {
         DurationHistogram::new(BUCKETS, BUCKETS_PER_OCTAVE, FLOOR_NANOS)
