@@ -1,4 +1,4 @@
-//! The made-up loads by which the budget is judged: those of docs/budget.md's table, near-empty disks, and changes of regime.
+//! The made-up loads by which the budget is judged: those of docs/budget.md's table, near-empty disks, and loads that change.
 //!
 //! They stay as they are: a load that is altered after a policy was tuned on it judges nothing. New ones are added beside them.
 
@@ -9,7 +9,7 @@ use scrubjay_core::units::Nanos;
 
 /// A load: its name, and its requests in order of time.
 #[derive(Clone, Debug)]
-pub struct Load {
+pub struct TrialLoad {
     /// A few words.
     pub name: String,
     /// Arrivals and service times.
@@ -29,12 +29,12 @@ fn ms(count: u64) -> Nanos {
     Nanos::from_millis(count)
 }
 
-fn load(name: impl Into<String>, requests: Vec<ForegroundRequest>) -> Load {
-    Load { name: name.into(), requests }
+fn load(name: impl Into<String>, requests: Vec<ForegroundRequest>) -> TrialLoad {
+    TrialLoad { name: name.into(), requests }
 }
 
 /// Loads of every kind that a budget had trouble with, and some plain ones.
-pub fn study() -> Vec<Load> {
+pub fn study() -> Vec<TrialLoad> {
     let bursts = |count: usize, burst: u32, gap: TimeSpan, think: TimeSpan, seed: u64| -> Vec<ForegroundRequest> {
         Bursts::new(burst, gap, think, SERVICE, Rng::new(seed)).take(count).collect()
     };
@@ -123,7 +123,7 @@ impl Visits {
 }
 
 /// Ten near-empty disks for a week: idle for more than 99 % of the time, with rare bursts; seeds 101 to 110.
-pub fn near_empty() -> Vec<Load> {
+pub fn near_empty() -> Vec<TrialLoad> {
     let one = |place: u32| {
         let seed = u64::from(101 + place);
         let mut rng = Rng::new(seed);
@@ -144,7 +144,7 @@ pub fn near_empty() -> Vec<Load> {
 
 /// Three loads that become another one: a week of backups after a plain week, the end of a month, and a busy time between quiet ones;
 /// seeds 111 to 113.
-pub fn regimes() -> Vec<Load> {
+pub fn changing() -> Vec<TrialLoad> {
     let office = Visits {
         count: 12_000,
         span: WEEK,
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn near_empty_disks_are_idle_and_have_rare_bursts() {
-        for Load { name, requests } in near_empty() {
+        for TrialLoad { name, requests } in near_empty() {
             assert!(requests.is_sorted_by_key(|request| request.at), "{name}");
             let periods: Periods = requests.into_iter().collect();
             let (intervals, idle) = (periods.intervals().len(), periods.idle_total().as_secs_f64());
@@ -199,8 +199,8 @@ mod tests {
     }
 
     #[test]
-    fn regimes_change() {
-        for Load { name, requests } in regimes() {
+    fn loads_change() {
+        for TrialLoad { name, requests } in changing() {
             assert!(requests.is_sorted_by_key(|request| request.at), "{name}");
             let days = requests.last().expect("not empty").at.as_secs_f64() / DAY;
             let mut by_day = vec![0u32; days.ceil() as usize];

@@ -1,7 +1,8 @@
 //! Compares the budget with the best fixed pair of a wait and a size, chosen in hindsight, for the same form of the same goal.
 //!
-//! `budget_trials [--form strict|average] [--only TEXT] [FILE[:DEVICE]]...` plays loads of every kind, and the devices of traces.
-//! With `--judge` it plays near-empty disks and changes of regime, too, with eight goals around each of five, and says which loads
+//! `budget_trials [--form strict|average] [--only TEXT|TEXT...] [FILE[:DEVICE]]...` plays loads of every kind, and the devices of traces;
+//! `--only`: those whose name contains one of the texts.
+//! With `--judge` it plays near-empty disks and loads that change, too, with eight goals around each of five, and says which loads
 //! fall short of what is wanted (`judge.rs`); `--quick`: with three goals; `--pairs FILE` keeps what the pairs read.
 //!
 //! Without it, it prints a line for each load and goal, over five goals around it: the budget's throughput as a share of the pair's (mean
@@ -14,7 +15,7 @@ use scrubjay_core::scrub::disk_server::ServiceModel;
 use scrubjay_core::scrub::idle::{Budget, Goal, GoalForm};
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_sim::exact::{self, Oracle};
-use scrubjay_sim::loads::{self, Load};
+use scrubjay_sim::loads::{self, TrialLoad};
 use scrubjay_sim::tune::{self, Tuner};
 use scrubjay_trace::{Input, OpenOptions, Periods, Record, ServiceQueue, ServiceSource, TraceSource};
 use std::error::Error;
@@ -66,12 +67,12 @@ fn main() -> Result<(), Box<dyn Error>> {
             file => loads.push((file.rsplit('/').next().unwrap_or(file).to_owned(), recorded(file)?)),
         }
     }
-    let made = |Load { name, requests }| (name, requests.into_iter().collect::<Periods>());
+    let made = |TrialLoad { name, requests }| (name, requests.into_iter().collect::<Periods>());
     loads.extend(loads::study().into_iter().map(made));
     if is_judged {
-        loads.extend(loads::near_empty().into_iter().chain(loads::regimes()).map(made));
+        loads.extend(loads::near_empty().into_iter().chain(loads::changing()).map(made));
     }
-    loads.retain(|(name, _)| name.contains(&only));
+    loads.retain(|(name, _)| only.split('|').any(|only| name.contains(only)));
     if is_judged {
         judge::judge(&loads, form, is_quick, &judge::Pairs::kept_in(pairs));
         return Ok(());
