@@ -39,7 +39,12 @@ struct SummaryRow {
     name: &'static str,
     outcome: StepOutcome,
     took: Duration,
+    /// The end of its output, if it failed in a lane whose output is captured.
+    tail: String,
 }
+
+/// So many lines of the output of a step that failed are repeated in the summary.
+const TAIL_LINES: usize = 12;
 
 impl SummaryRow {
     /// Is it the build, and did it fail?
@@ -66,10 +71,17 @@ pub fn run(arguments: &[String]) -> Result<bool> {
     let mut rows = run_all(&chosen);
     let start = Instant::now();
     let outcome = left(before, Checkout::now());
-    rows.push(SummaryRow { name: "nothing is left in the checkout", outcome, took: start.elapsed() });
+    rows.push(SummaryRow {
+        name: "nothing is left in the checkout",
+        outcome,
+        took: start.elapsed(),
+        tail: String::new(),
+    });
     println!("\n=== summary");
+    // What failed comes last, where a reader who sees only the end of a long log finds it.
+    rows.sort_by_key(|row| row.outcome == StepOutcome::Failed);
     for row in &rows {
-        println!("{row}");
+        println!("{row}{}", row.tail);
     }
     println!("in all   {:6.1} s", begun.elapsed().as_secs_f64());
     println!("{}", counts(&rows));
@@ -84,7 +96,10 @@ fn run_all(steps: &[TestStep]) -> Vec<SummaryRow> {
         let step = &steps[index];
         let start = Instant::now();
         let is_built = !rows.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|(_, row)| row.is_no_build());
-        let row = SummaryRow { name: step.name, outcome: outcome(step, is_built, output), took: start.elapsed() };
+        let outcome = outcome(step, is_built, output);
+        let tail =
+            if outcome == StepOutcome::Failed { tail(output.as_deref().unwrap_or_default()) } else { String::new() };
+        let row = SummaryRow { name: step.name, outcome, took: start.elapsed(), tail };
         let captured = output.as_deref().map(|text| format!("\n{}{text}", head(steps, index))).unwrap_or_default();
         println!("{captured}=== {row}");
         rows.lock().unwrap_or_else(PoisonError::into_inner).push((index, row));
@@ -212,6 +227,12 @@ fn has_component(step: &TestStep, component: &str) -> bool {
     is_there() || (runs("rustup", &["component", "add", component]) && is_there())
 }
 
+/// The last [`TAIL_LINES`] lines of a step's output, indented, each behind a line break.
+fn tail(output: &str) -> String {
+    let lines: Vec<&str> = output.lines().collect();
+    lines[lines.len().saturating_sub(TAIL_LINES)..].iter().map(|line| format!("\n    {line}")).collect()
+}
+
 /// The last line, which is machine-readable.
 fn counts(rows: &[SummaryRow]) -> String {
     let count = |wanted: fn(&StepOutcome) -> bool| rows.iter().filter(|row| wanted(&row.outcome)).count();
@@ -237,7 +258,7 @@ mod tests {
     use super::*;
 
     fn row(outcome: StepOutcome) -> SummaryRow {
-        SummaryRow { name: "a step", outcome, took: Duration::from_millis(1250) }
+        SummaryRow { name: "a step", outcome, took: Duration::from_millis(1250), tail: String::new() }
     }
 
     #[test]
@@ -259,10 +280,17 @@ mod tests {
     }
 
     #[test]
+    fn the_end_of_a_failed_steps_output_is_repeated() {
+        let output: String = (0..50).map(|line| format!("line {line}\n")).collect();
+        let tail = tail(&output);
+        assert!(tail.starts_with("\n    line 38\n") && tail.ends_with("\n    line 49"), "{tail}");
+    }
+
+    #[test]
     fn steps_that_need_the_build_are_not_run_without_it() {
         let lab = STEPS.iter().find(|step| step.needs_build).expect("the lab needs a build");
         assert_eq!(outcome(lab, false, &mut None), StepOutcome::NotRun("nothing was built".into()));
-        let row = |name, outcome| SummaryRow { name, outcome, took: Duration::ZERO };
+        let row = |name, outcome| SummaryRow { name, outcome, took: Duration::ZERO, tail: String::new() };
         assert!(row(BUILD, StepOutcome::Failed).is_no_build());
         assert!(!row(BUILD, StepOutcome::Passed).is_no_build() && !row(lab.name, StepOutcome::Failed).is_no_build());
     }
