@@ -1,7 +1,7 @@
 //! The judgement over all loads: the budget beside the best pair in hindsight, over eight goals around each of five.
 
-use super::{DISK, Form, best_pair};
-use scrubjay_core::scrub::idle::Budget;
+use super::{DISK, best_pair, goal};
+use scrubjay_core::scrub::idle::{Budget, GoalForm};
 use scrubjay_core::units::Nanos;
 use scrubjay_sim::exact;
 use scrubjay_trace::Periods;
@@ -41,12 +41,12 @@ impl Pairs {
         Pairs { file, known: Mutex::new(known.collect()) }
     }
 
-    fn get(&self, name: &str, periods: &Periods, form: Form, mean: Nanos) -> f64 {
+    fn get(&self, name: &str, periods: &Periods, form: GoalForm, mean: Nanos) -> f64 {
         let key = format!("{name}\t{form:?}\t{}", mean.0);
         if let Some(&known) = self.known.lock().expect("nobody panicked").get(&key) {
             return known;
         }
-        let pair = best_pair(periods, form.goal(mean));
+        let pair = best_pair(periods, goal(mean, form));
         self.known.lock().expect("nobody panicked").insert(key, pair);
         pair
     }
@@ -62,18 +62,18 @@ impl Pairs {
 }
 
 /// Judges all loads in a form, prints a line for each, and what falls short.
-pub fn judge(loads: &[(String, Periods)], form: Form, quick: bool, pairs: &Pairs) {
+pub fn judge(loads: &[(String, Periods)], form: GoalForm, quick: bool, pairs: &Pairs) {
     let around: &[f64] = if quick { &[0.93, 1.02, 1.11] } else { &AROUND };
     let cells: Vec<(usize, u64, f64)> = (0..loads.len())
         .flat_map(|load| {
-            GOALS_US.into_iter().flat_map(move |goal| around.iter().map(move |&factor| (load, goal, factor)))
+            GOALS_US.into_iter().flat_map(move |micros| around.iter().map(move |&factor| (load, micros, factor)))
         })
         .collect();
-    let runs = super::in_parallel(&cells, |&(load, goal, factor)| {
+    let runs = super::in_parallel(&cells, |&(load, micros, factor)| {
         let (name, periods) = &loads[load];
-        let mean = Nanos((goal as f64 * 1e3 * factor) as u64);
+        let mean = Nanos((micros as f64 * 1e3 * factor) as u64);
         let pair = pairs.get(name, periods, form, mean);
-        let learned = exact::learner(periods, DISK, &mut Budget::new(form.goal(mean)));
+        let learned = exact::learner(periods, DISK, &mut Budget::new(goal(mean, form)));
         let budget = learned.outcome.bytes_per_second();
         let so_far = learned.slowdown_so_far_known.as_secs_f64() / mean.as_secs_f64();
         Run { ratio: (budget / pair.max(1.0)).min(1.0), so_far, rates: [budget, pair] }
@@ -91,7 +91,7 @@ pub fn judge(loads: &[(String, Periods)], form: Form, quick: bool, pairs: &Pairs
         let so_far = runs.iter().map(|run| run.so_far).fold(0.0, f64::max);
         let falls: String = runs.chunks(around.len()).map(|runs| if falls(runs) { '!' } else { '.' }).collect();
         println!("{name:24}{by_goal}; {:5.3} {:4.2}; {so_far:4.2} {falls}", mean(runs), least(runs));
-        if mean(runs) < WANTED[1] || least(runs) < WANTED[2] || (form == Form::Strict && so_far > SO_FAR_MAX) {
+        if mean(runs) < WANTED[1] || least(runs) < WANTED[2] || (form == GoalForm::Strict && so_far > SO_FAR_MAX) {
             short.push(name.as_str());
         }
     }

@@ -32,38 +32,29 @@ const STEPS: [u64; 16] = [1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 56, 
 /// The ratio of the budget to the pair counts as this, at most: some pairs read next to nothing.
 const RATIO_MAX: f64 = 2.0;
 
-/// The form of a goal.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Form {
-    /// Kept at every moment.
-    Strict,
-    /// Kept at the end.
-    Average,
-}
-
-impl Form {
-    fn goal(self, mean: Nanos) -> Goal {
-        let form = match self {
-            Form::Strict => GoalForm::Strict,
-            Form::Average => GoalForm::Average,
-        };
-        Goal::new(mean, Nanos::from_millis(50)).form(form)
-    }
+/// The goal of this mean; the max goal is that of the paper's Table III.
+fn goal(mean: Nanos, form: GoalForm) -> Goal {
+    Goal::new(mean, Nanos::from_millis(50)).form(form)
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let (mut form, mut only, mut loads) = (Form::Strict, String::new(), Vec::new());
+    let (mut form, mut only, mut loads) = (GoalForm::Strict, String::new(), Vec::new());
     let (mut is_judged, mut is_quick, mut pairs) = (false, false, None);
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--form" => {
-                form = if arguments.next().as_deref() == Some("average") { Form::Average } else { Form::Strict }
+                form = match arguments.next().as_deref() {
+                    Some("strict") => GoalForm::Strict,
+                    Some("average") => GoalForm::Average,
+                    other => return Err(format!("--form: strict or average, not {other:?}").into()),
+                }
             }
             "--only" => only = arguments.next().unwrap_or_default(),
             "--judge" => is_judged = true,
             "--quick" => is_quick = true,
             "--pairs" => pairs = arguments.next(),
+            option if option.starts_with('-') => return Err(format!("{option}: no such option").into()),
             file => loads.push((file.rsplit('/').next().unwrap_or(file).to_owned(), recorded(file)?)),
         }
     }
@@ -132,11 +123,11 @@ impl Cell {
     }
 }
 
-fn cell(periods: &Periods, goal_us: u64, form: Form) -> Cell {
+fn cell(periods: &Periods, goal_us: u64, form: GoalForm) -> Cell {
     let mut cell = Cell { ratio: 0.0, least: f64::INFINITY, so_far: 0.0, at_end: 0.0, rates: [0.0; 3] };
     for jitter in JITTER {
         let mean = Nanos((goal_us as f64 * 1e3 * jitter) as u64);
-        let goal = form.goal(mean);
+        let goal = goal(mean, form);
         let pair = best_pair(periods, goal);
         let learned = exact::learner(periods, DISK, &mut Budget::new(goal));
         let budget = learned.outcome.bytes_per_second();
