@@ -3,7 +3,7 @@
 use scrubjay_core::rng::Rng;
 use scrubjay_core::scrub::coverage::Coverage;
 use scrubjay_core::scrub::disk_server::{ForegroundRequest, ServiceModel};
-use scrubjay_core::scrub::idle::{Goal, PolicyConfig, SavedObservations};
+use scrubjay_core::scrub::idle::{Goal, PolicyConfig, SavedObservations, Slowdown};
 use scrubjay_core::scrub::tour::{Grid, OrderKind};
 use scrubjay_core::scrub::{Config, Pass, Scrub};
 use scrubjay_core::units::{Bytes, Nanos, UnixSeconds};
@@ -489,10 +489,11 @@ fn the_learnt_state_is_used_after_a_stop() {
         fresh += play(scrub(Goal::default()), usual_think, 20, seed).0.scrub.bytes.0;
         recalled += play(recalling(), usual_think, 20, seed).0.scrub.bytes.0;
         let other_load = play(recalling(), changed_think, 300, seed).0.foreground;
-        let worst = other_load.slowdown_mean_worst.as_secs_f64() / 1e-3;
-        assert!(worst < 1.05, "seed {seed}: {worst} of the goal");
+        let over = other_load.slowdown_mean_worst.as_secs_f64() - 1e-3;
+        let one_request = other_load.slowdown_by_one_request.as_secs_f64() / Slowdown::JUDGED_FROM_REQUESTS as f64;
+        assert!(over <= one_request.min(0.1e-3), "seed {seed}: {over} s above the goal");
     }
-    assert!(recalled as f64 > 1.5 * fresh as f64, "{recalled} and {fresh} bytes in the first 20 s");
+    assert!(recalled as f64 > 1.4 * fresh as f64, "{recalled} and {fresh} bytes in the first 20 s");
 }
 
 /// A clock is remembered after a stop, too: the first minute is read by it, if it is still the same clock.

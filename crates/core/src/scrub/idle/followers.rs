@@ -36,6 +36,8 @@ const FADING: f64 = 1.0 / 64.0;
 pub struct Followers {
     octaves: [Octave; OCTAVES],
     all: Octave,
+    /// By service time: the sum of the squares of the sums of single intervals, over those in `all`.
+    squares: [f64; SERVICES.len()],
     /// By service time: the greatest recent sum.
     worst: [f64; SERVICES.len()],
     /// What is left of the imagined burst, [`WORST_IMAGINED`] at first.
@@ -64,8 +66,8 @@ struct OpenInterval {
 impl Default for Followers {
     fn default() -> Followers {
         let (octaves, all) = ([Octave::default(); OCTAVES], Octave::default());
-        let worst = [0.0; SERVICES.len()];
-        Followers { octaves, all, worst, imagined: WORST_IMAGINED, open: Vec::with_capacity(OPEN_MAX) }
+        let [worst, squares] = [[0.0; SERVICES.len()]; 2];
+        Followers { octaves, all, squares, worst, imagined: WORST_IMAGINED, open: Vec::with_capacity(OPEN_MAX) }
     }
 }
 
@@ -83,6 +85,12 @@ fn place(service: f64) -> (usize, f64) {
     (low, ((service - from) / (to - from)).clamp(0.0, 1.0))
 }
 
+/// The value for a service time, between those for [`SERVICES`].
+fn between(values: &[f64; SERVICES.len()], service: f64) -> f64 {
+    let (low, share) = place(service);
+    values[low] + (values[low + 1] - values[low]) * share
+}
+
 fn octave_of(age: f64) -> usize {
     // A double's exponent is the logarithm rounded down.
     let exponent = ((age / FIRST).max(1.0).to_bits() >> 52) - (1.0f64.to_bits() >> 52);
@@ -93,13 +101,14 @@ impl Followers {
     /// Records that an idle interval has ended.
     pub(super) fn ended(&mut self, length: Nanos) {
         let length = length.as_secs_f64();
-        let Followers { octaves, all, worst, imagined, open } = self;
+        let Followers { octaves, all, squares, worst, imagined, open } = self;
         open.retain_mut(|interval| {
             interval.gap += length;
             let is_open = interval.gap < SERVICES[SERVICES.len() - 1];
             if !is_open {
                 octaves[interval.octave].add(&interval.sums);
                 all.add(&interval.sums);
+                squares.iter_mut().zip(interval.sums).for_each(|(square, sum)| *square += sum * sum);
                 worst.iter_mut().zip(interval.sums).for_each(|(worst, sum)| *worst = sum.max(*worst * (1.0 - FADING)));
                 *imagined *= 1.0 - FADING;
             }
@@ -137,6 +146,7 @@ impl Followers {
             octave.ends *= keep;
             octave.sums.iter_mut().for_each(|sum| *sum *= keep);
         }
+        self.squares.iter_mut().for_each(|square| *square *= keep);
     }
 
     /// What the next run needs, without the intervals still followed: by octave the ends and the sums, and the worst sums.
@@ -160,9 +170,11 @@ impl Followers {
                 octave.ends += keep * ends;
                 octave.sums.iter_mut().zip(sums).for_each(|(sum, one)| *sum += keep * one);
             }
+            // How the sums were spread is not kept. They cannot be spread more than if each were nothing or the worst.
+            let squares = self.squares.iter_mut().zip(sums.iter().zip(worst));
+            squares.for_each(|(square, (sum, worst))| *square += keep * sum * worst);
         }
-        // The imagined burst fades as it would have after as many intervals. But a load that sends bursts may have come since.
-        self.imagined *= (1.0 - FADING).powf(keep * all);
+        // The imagined burst stays: a load that sends bursts may have come since.
         self.worst.iter_mut().zip(worst).for_each(|(known, &kept)| *known = known.max(kept));
     }
 
@@ -172,17 +184,22 @@ impl Followers {
         self.worst(service).max(self.imagined)
     }
 
+    /// The mean of the sums, each weighted by itself: how many requests lose time in the burst that a delay, taken at random, is part
+    /// of. The sum of many bursts varies by chance as if all were of this size. What is still imagined counts as one more.
+    pub(super) fn weighted_by_delay(&self, service: f64) -> f64 {
+        let [squares, sums] = [&self.squares, &self.all.sums].map(|of| between(of, service));
+        (squares + self.imagined * self.imagined) / (sums + self.imagined)
+    }
+
     /// As [`Followers::queue_factor`], but for the largest recent burst that was seen.
     pub(super) fn worst(&self, service: f64) -> f64 {
-        let (low, share) = place(service);
-        self.worst[low] + (self.worst[low + 1] - self.worst[low]) * share
+        between(&self.worst, service)
     }
 
     /// The delay of all requests together as a multiple of the delay of the one that ends the interval, 1 or more.
     /// `length` is that of the interval, and `service` the service time of the scrub request, both in seconds.
     pub(super) fn queue_factor(&self, length: f64, service: f64) -> f64 {
-        let (low, share) = place(service);
-        let of = |octave: &Octave| octave.sums[low] + (octave.sums[low + 1] - octave.sums[low]) * share;
+        let of = |octave: &Octave| between(&octave.sums, service);
         let usual = if self.all.ends > 0.0 { of(&self.all) / self.all.ends } else { 1.0 };
         let octave = &self.octaves[octave_of(length)];
         ((of(octave) + SHRINKAGE * usual) / (octave.ends + SHRINKAGE)).max(1.0)

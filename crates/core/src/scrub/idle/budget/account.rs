@@ -5,14 +5,21 @@
 //! much idle time as has passed, a working day at most. So the earnings of a burst are used up evenly over what
 //! follows, and not before they are earned (the causal form of the taut string: the greatest convex curve under the
 //! earnings). The *fence*: whatever the plan expects, nothing is sent that could cost more than the budget left.
+//!
+//! The rate leaves room for chance, because a scrub at its fence must stand still in the best of times, too. The collisions of one spread
+//! cost S seconds on average, and by chance about sqrt(S c) more or less, where c is the cost of a collision weighted by itself. The
+//! plan may spend the S for which `S + CONFIDENCE * sqrt(S c)` is all that there is: little of a small account, most of a large one.
+//! No more is left than the fence may ask for: bursts that cost more than a day's earnings would otherwise end the scrub.
 
 use super::goal::{Goal, GoalForm};
+use crate::scrub::idle::Slowdown;
 use crate::units::Nanos;
 
-/// The share of the goal that is aimed at; the rest absorbs chance.
-const AIM: f64 = 0.97;
-/// At this number of requests half of the earnings may be spent, and less before: little is known yet of the load.
-const CAUTION: f64 = 200.0;
+/// So many standard deviations of what the collisions of one spread cost by chance are left to the account. Three of a normal sum are
+/// exceeded one time in 700; the sum is not quite normal, but nothing worse happens then than that the fence holds.
+const CONFIDENCE: f64 = 3.0;
+/// One request in long quiet time may cost what is left, and this share of all earnings: the mean so far exceeds the goal by no more.
+const QUIET_SHARE: f64 = 0.04;
 /// Until this number of requests was seen, the account counts as many.
 const WARM_UP_REQUESTS: f64 = Goal::WARM_UP_REQUESTS as f64;
 /// Savings are spread over at least this much idle time, in seconds.
@@ -20,7 +27,7 @@ const SPREAD_MIN: f64 = 60.0;
 /// Savings are spread over at most this much idle time, in seconds: a busy day after a quiet week must live on its own
 /// income. With half of this bound 51 MB/s are read of hplajw at a goal of 0.5 ms, with twice as much 56; but the busy
 /// day then reads half of what it might.
-const SPREAD_MAX: f64 = 28_800.0;
+pub(super) const SPREAD_MAX: f64 = 28_800.0;
 /// An overdraft is to be made up in this share of the idle time so far.
 const MAKE_UP_SHARE: f64 = 0.25;
 /// However large the overdraft, the plan may spend this share of the mean earnings per second: in the longest idle
@@ -121,6 +128,14 @@ impl Account {
         self.lost + cost <= self.earned() + self.credit() + self.forgiven_by(now)
     }
 
+    /// As [`Account::allows`], for a request in quiet time: before the mean so far is judged, all may be spent that will have been
+    /// earned by then. And what one costs in long quiet time may exceed what is left by a small share of what was earned.
+    pub(super) fn allows_in_quiet_time(&self, now: Nanos, cost: f64, is_long: bool) -> bool {
+        let until_judged = self.goal * Slowdown::JUDGED_FROM_REQUESTS as f64;
+        let in_advance = (until_judged - self.earned()).max(if is_long { QUIET_SHARE * self.earned() } else { 0.0 });
+        self.allows(now, 0.0) && self.allows(now, cost - in_advance)
+    }
+
     /// How far the losses may exceed the earnings, in seconds.
     fn credit(&self) -> f64 {
         match self.form {
@@ -129,23 +144,31 @@ impl Account {
         }
     }
 
-    /// The delay that may be caused in a second of idle time if `reserve` seconds are to be left.
-    pub(super) fn rate(&self, reserve: f64) -> f64 {
+    /// The delay that may be caused in a second of idle time. `weighted_cost`: the cost of a collision, weighted by itself, and
+    /// `reserve_max`: the most that is left to chance; both in seconds.
+    pub(super) fn rate(&self, weighted_cost: f64, reserve_max: f64) -> f64 {
         let time = self.earnings.idle;
         let [all, late] = self.rates.map(|rate| self.goal * rate);
-        let aim = AIM * self.requests as f64 / (self.requests as f64 + CAUTION);
-        let saved = aim * self.earned() + self.forgiven - self.lost - reserve;
-        let spread = time.clamp(SPREAD_MIN, SPREAD_MAX) * if saved < 0.0 { MAKE_UP_SHARE } else { 1.0 };
+        let spread = time.clamp(SPREAD_MIN, SPREAD_MAX);
         // A burst in the older half of the time counts as savings and no longer as income; the warm-up was credited in advance.
         let is_warm = self.requests as f64 > WARM_UP_REQUESTS;
         let income = match self.form {
             _ if !is_warm => 0.0,
-            GoalForm::Strict => aim * all.min(late),
-            GoalForm::Average => aim * all,
+            GoalForm::Strict => all.min(late),
+            GoalForm::Average => all,
         };
+        let saved = self.earned() + self.forgiven - self.lost;
+        let there_is = income * spread + if saved < 0.0 { saved / MAKE_UP_SHARE } else { saved };
         let least = RATE_MIN * self.goal * self.requests as f64 / time.max(1.0);
-        (income + saved / spread).min(RATE_MAX * all).max(least)
+        let spent = spendable(there_is, weighted_cost).max(there_is - reserve_max);
+        (spent / spread).min(RATE_MAX * all).max(least)
     }
+}
+
+/// The S for which `S + CONFIDENCE * sqrt(S * weighted_cost)` is all that there is, in seconds.
+fn spendable(there_is: f64, weighted_cost: f64) -> f64 {
+    let half = 0.5 * CONFIDENCE * weighted_cost.sqrt();
+    ((there_is.max(0.0) + half * half).sqrt() - half).powi(2)
 }
 
 /// Foreground requests by idle time, in blocks that become longer as time goes on.
@@ -227,7 +250,7 @@ mod tests {
         let mut account = Account::new(GOAL, GoalForm::Strict);
         let (mut requests, mut idle, mut lost, mut shares) = (0, 0.0, 0.0, Vec::new());
         for (count, seconds) in loads {
-            lost += account.rate(0.0) * seconds;
+            lost += account.rate(0.01, f64::INFINITY) * seconds;
             requests += count;
             idle += seconds;
             let [idle, spent] = [idle, lost].map(Nanos::from_secs_f64);
@@ -250,7 +273,10 @@ mod tests {
         let (account, shares) = played(quiet().chain((0..100).map(|_| (70, 0.001))).chain((0..7000).map(|_| (1, 1.0))));
         assert!(shares.iter().all(|&share| share <= 1.0), "{:?}", shares.iter().copied().reduce(f64::max));
         assert!(*shares.last().unwrap() > 0.6, "{:?}", shares.last());
-        assert!(account.rate(0.0) < 3.0 * account.goal * 1.7, "not more than three times the mean at its end");
+        assert!(
+            account.rate(0.01, f64::INFINITY) < 3.0 * account.goal * 1.7,
+            "not more than three times the mean at its end"
+        );
         let at_once = shares[3100..3200].iter().copied().fold(0.0, f64::max);
         assert!(at_once < 0.5, "{at_once}");
     }
@@ -263,7 +289,11 @@ mod tests {
         account.update(at, 1000, at, Nanos::from_millis(990));
         assert!(account.allows(at, 0.010) && !account.allows(at, 0.011));
         account.update(at, 1000, at, Nanos::from_secs(3));
-        assert!(!account.allows(at, 0.0) && account.rate(0.0) <= 0.101 * account.goal * 100.0, "{}", account.rate(0.0));
+        assert!(
+            !account.allows(at, 0.0) && account.rate(0.01, f64::INFINITY) <= 0.101 * account.goal * 100.0,
+            "{}",
+            account.rate(0.01, f64::INFINITY)
+        );
     }
 
     #[test]

@@ -12,10 +12,10 @@
 //! request. That can be much: a collision with the first request of an unprecedented burst can cost what the goal
 //! allows in hours. The stat detector does not see completions, so requests queued behind are not counted there.
 //! (Exceptions: the requests of the [`last_resort`] may cost more than is left, but none is sent in debt. And in *quiet* time, idle for twice
-//! as long as the longest interval so far, requests that are short relative to that time are sent even without budget. Otherwise a load that stops
-//! would stop the scrub.)
+//! as long as the longest interval so far, nothing is held back for bursts that nothing announced; after an hour of it
+//! requests are sent even without budget. Otherwise a load that stops would stop the scrub.)
 //!
-//! The budget is not spent for its own sake: at the beginning half of it is kept for what is still unknown, and no
+//! The budget is not spent for its own sake: as much is kept as chance may take, most of it at the beginning, and no
 //! delay is bought that reads a small part of what a delay usually does.
 //!
 //! A request may take longer than it delays any arrival, such as a step of md's check, which lets others pass between
@@ -43,6 +43,7 @@ mod ages;
 mod calibration;
 mod goal;
 mod last_resort;
+mod late;
 mod phase;
 mod price;
 mod schedule;
@@ -59,6 +60,7 @@ use account::Account;
 use ages::Ages;
 use calibration::Calibration;
 pub use goal::{Goal, GoalForm};
+use late::Late;
 use phase::Phases;
 use price::Price;
 use schedule::{AgeAction, PlannedRequest, PriceLevel, Schedule};
@@ -70,8 +72,8 @@ const QUIET_SHARE: f64 = 0.02;
 const QUIET_FACTOR: f64 = 2.0;
 /// Quiet time begins no earlier than at this idle time, in seconds.
 const QUIET_MIN: f64 = 60.0;
-/// While the account is in debt, quiet time begins no earlier than at this idle time, in seconds.
-const QUIET_INDEBTED: f64 = 3600.0;
+/// In quiet time nothing for which the account cannot pay is sent before this idle time, in seconds.
+const QUIET_UNPAID: f64 = 3600.0;
 /// The share of the foreground requests that may lose more than the max goal. The plan's penalty for one that does is
 /// the goal for the mean divided by this share, in seconds, and more once some have.
 const BROKEN_SHARE: f64 = 1e-4;
@@ -80,7 +82,7 @@ const BROKEN_SHARE: f64 = 1e-4;
 const PRICE_SHARE: f64 = 0.1;
 /// The share of all earnings that is held in reserve, at most, for a burst like the worst recent one.
 const RESERVE_SHARE: f64 = 0.3;
-/// In [`Budget::cost`] the reserve's bound is at least what this many requests earn: until then, all that such a burst can cost.
+/// The bound of the reserve is at least what this many requests earn: until then, all that such a burst can cost.
 const RESERVE_REQUESTS: f64 = 1000.0;
 /// The assumed cost of a burst never seen before, at most, for the smallest size only: this share of the warm-up budget.
 const IMAGINED_SHARE: f64 = 0.5;
@@ -137,6 +139,7 @@ pub struct Budget {
     phases: Phases,
     price: Price,
     account: Account,
+    late: Late,
 }
 
 impl Budget {
@@ -165,6 +168,7 @@ impl Budget {
             phases: Phases::default(),
             price,
             account,
+            late: Late::default(),
         };
         budget.solve(&Observed::default());
         budget
@@ -188,37 +192,55 @@ impl Budget {
     /// The age at which quiet time begins, in seconds; in debt, an hour at least.
     fn quiet_from(&self, now: Nanos, seen: &Observed) -> f64 {
         let longest = QUIET_FACTOR * seen.workload.idle.moments().max;
-        let least = if self.account.allows(now, 0.0) { QUIET_MIN } else { QUIET_INDEBTED };
+        let least = if self.account.allows(now, 0.0) { QUIET_MIN } else { QUIET_UNPAID };
         longest.max(least).max(seen.service.high(SIZE_MIN, AccessPattern::Random) / QUIET_SHARE)
     }
 
-    /// The size to send in quiet time: the largest that is short relative to the idle time; in debt, the smallest. The
-    /// account is not asked, because a load that stops would stop the scrub. Collisions are rare here, because quiet
-    /// time must be twice as long each time.
+    /// The size to send in quiet time: the largest that is short relative to the idle time, and for which the account can pay if a
+    /// burst like the worst one seen comes. (Nothing can be held back for one that nothing announced.) After an hour it must pay
+    /// for what usually comes at this age, or nearly, and where it can't the smallest size is sent: otherwise a load that stops
+    /// would stop the scrub. Collisions are rare here, because quiet time must be twice as long each time.
     fn quiet(&self, view: &DiskView, idle_for: f64, seen: &Observed) -> Option<Bytes> {
         let is_short = |size: &Bytes| seen.service.high(*size, view.access) <= idle_for * QUIET_SHARE;
-        let largest = self.sizes(view.access, seen).rfind(is_short)?;
-        Some(if self.account.allows(view.now, 0.0) { largest } else { SIZE_MIN })
+        let mut short = self.sizes(view.access, seen).rev().skip_while(|size| !is_short(size));
+        let is_unpaid = idle_for >= QUIET_UNPAID;
+        let followers = &seen.workload.followers;
+        let usual = |service| followers.queue_factor(idle_for, service);
+        let most = |service| if is_unpaid { usual(service) } else { usual(service).max(followers.worst(service)) };
+        let paid = short.find(|&size| {
+            let cost = self.cost_of(size, view.access, most, seen);
+            self.account.allows_in_quiet_time(view.now, cost, is_unpaid)
+                && self.keeps_p99(size, view.access, cost, seen)
+        });
+        paid.or(is_unpaid.then_some(SIZE_MIN))
+    }
+
+    /// The cost of a request that collides at an age, in seconds of delay, if as many requests wait for it as `queue_factor` says.
+    fn cost_of(&self, size: Bytes, access: AccessPattern, queue_factor: impl Fn(f64) -> f64, seen: &Observed) -> f64 {
+        let estimate = seen.service.of(size, access);
+        let service = estimate.high;
+        estimate.held(service) * (self.calibration.factor() * queue_factor(service)).max(1.0)
     }
 
     /// The highest likely cost of a request that collides at an age, in seconds of delay, requests queued behind
     /// included: the usual cost at this age, or that of the worst recent burst. Once many requests have come, the
     /// latter is limited to a share of the earnings, because otherwise one burst would end the scrub.
     fn cost(&self, size: Bytes, access: AccessPattern, age: f64, seen: &Observed) -> f64 {
-        let estimate = seen.service.of(size, access);
-        let (service, held) = (estimate.high, estimate.held(estimate.high));
-        let total_cost = |queue_factor: f64| held * (self.calibration.factor() * queue_factor).max(1.0);
         let followers = &seen.workload.followers;
-        let reserve_min = RESERVE_REQUESTS * self.goal.mean.as_secs_f64();
-        let reserve = (RESERVE_SHARE * self.account.earned()).max(reserve_min);
-        let mut worst = total_cost(followers.worst_or_imagined(service)).min(reserve);
+        let worst = self.cost_of(size, access, |service| followers.worst_or_imagined(service), seen);
+        let mut worst = worst.min(self.reserve_max());
         if size == SIZE_MIN {
             // An imagined burst does not hold back the smallest size while half of the warm-up budget is left:
             // otherwise the followers on a slow disk would never be observed.
             let imagined = IMAGINED_SHARE * self.account.warm_up();
-            worst = worst.min(total_cost(followers.worst(service)).max(imagined));
+            worst = worst.min(self.cost_of(size, access, |service| followers.worst(service), seen).max(imagined));
         }
-        total_cost(followers.queue_factor(age, service)).max(worst)
+        self.cost_of(size, access, |service| followers.queue_factor(age, service), seen).max(worst)
+    }
+
+    /// The most that is held in reserve for a burst, in seconds of delay.
+    fn reserve_max(&self) -> f64 {
+        (RESERVE_SHARE * self.account.earned()).max(RESERVE_REQUESTS * self.goal.mean.as_secs_f64())
     }
 
     /// Would at most one foreground request in a hundred exceed the p99 goal after a request that costs up to `cost`
@@ -312,7 +334,7 @@ impl Budget {
         self.setting = PolicyState { in_idle_only: true, cautious, ..self.setting };
         if let Some((wait, size, duty)) = self.schedule.summary() {
             self.setting = PolicyState { wait: Nanos::from_secs_f64(wait), size, duty, ..self.setting };
-            // The reserve depends on the size.
+            // What chance may take depends on the size.
             self.set_target(seen);
         }
         self.setting.for_max = self.schedule.broken_share();
@@ -326,14 +348,17 @@ impl Budget {
     /// Sets how much the current plan may spend.
     fn set_target(&mut self, seen: &Observed) {
         self.spend_at = self.intervals + (self.intervals / SPEND_STEP).clamp(1, SPEND_STEP);
-        let (size, age) = (self.setting.size, self.setting.wait.as_secs_f64());
-        let reserve = self.cost(size, AccessPattern::Random, age, seen).min(RESERVE_SHARE * self.account.earned());
-        let rate = self.account.rate(reserve);
-        let imagined = self.goal.mean.as_secs_f64() * REQUESTS_IMAGINED;
+        let service = seen.service.of(self.setting.size, AccessPattern::Random);
         let factor = self.calibration.factor();
+        // The rest of a request is as likely any part of it: the mean of its square is a third, that of itself a half.
+        let together = factor * seen.workload.followers.weighted_by_delay(service.mean);
+        let weighted_cost = 2.0 / 3.0 * service.held(service.mean) * together;
+        let imagined = self.goal.mean.as_secs_f64() * REQUESTS_IMAGINED;
+        let rate = self.account.rate(weighted_cost, self.reserve_max());
         let target = (rate * self.idle + imagined) / factor;
         let price = self.price.usual(self.goal.mean.as_secs_f64());
-        self.schedule.set_target(target, PRICE_SHARE * price * factor);
+        let late = self.late.intervals(&seen.workload.idle);
+        self.schedule.set_target(target, &late, PRICE_SHARE * price * factor);
     }
 }
 
@@ -467,6 +492,7 @@ impl IdlePolicy for Budget {
         self.began.get_or_insert(at);
         let Observed { workload, slowdown, .. } = seen;
         self.account.update(at, workload.requests, workload.idle_total, slowdown.lost());
+        self.late.update(&workload.idle);
         let is_lost = slowdown.lost() > self.lost;
         self.lost = slowdown.lost();
         if let Some(p99) = self.goal.p99.filter(|_| is_lost) {

@@ -25,6 +25,7 @@ mod tests;
 pub(super) use choices::PlannedRequest;
 
 use super::ages::{Ages, PARTS};
+use super::late::LateIntervals;
 use super::phase::BelievedPeriod;
 use crate::scrub::idle::AccessPattern;
 use crate::scrub::idle::service::SIZES;
@@ -71,8 +72,8 @@ pub(super) struct Schedule {
     plans: Vec<Option<PricePlan>>,
     /// The price level at which the budget is spent.
     level: PriceLevel,
-    /// The budget and the least price for which `level` was found.
-    solved_for: Option<[f64; 2]>,
+    /// For what `level` was found: the budget, the number of late intervals, and the least price.
+    solved_for: Option<[f64; 3]>,
 }
 
 /// A place on the ladder of prices: intervals alternate between the plans of the two rungs next to it.
@@ -134,22 +135,24 @@ impl Schedule {
         self.level
     }
 
-    /// Sets the price level so that over all known intervals the expected delay is `target` seconds, or less if there
-    /// is less to buy. No delay is bought for fewer than `price_min` bytes a second.
-    pub(super) fn set_target(&mut self, target: f64, price_min: f64) {
+    /// Sets the price level so that the expected delay is `target` seconds over as much idle time as is known, if it goes on as it was
+    /// of all time and as it was lately; less if there is less to buy. No delay is bought for fewer than `price_min` bytes a second.
+    pub(super) fn set_target(&mut self, target: f64, late: &LateIntervals, price_min: f64) {
         let is_near = |(before, after): (f64, f64)| (after - before).abs() <= NEAR * before.abs();
-        if self.solved_for.is_some_and(|solved_for| solved_for.into_iter().zip([target, price_min]).all(is_near)) {
+        let solved_for = [target, late.count, price_min];
+        if self.solved_for.is_some_and(|before| before.into_iter().zip(solved_for).all(is_near)) {
             return;
         }
-        self.solved_for = Some([target, price_min]);
+        self.solved_for = Some(solved_for);
+        let cost = |plan: &PricePlan| plan.spent * late.pace(&plan.expected_delays) / target;
         let level_min = (price_min / PRICE_MIN).max(1.0).log2() * STEPS as f64;
         let level_min = level_min.min((RUNGS - 1) as f64);
-        // The higher the price, the less is spent, down to nothing. The search begins at the plan in use, to make as
+        // The higher the price, the less a plan costs (as a multiple of what may be spent), down to nothing. The search begins at the plan in use, to make as
         // few plans as possible.
         let (mut low, mut high) = (level_min as usize, RUNGS - 1);
         let (mut probe, mut step) = (self.level.rung.clamp(low, high), 1);
         while low < high {
-            if self.plan(probe).spent > target {
+            if cost(self.plan(probe)) > 1.0 {
                 low = probe + 1;
                 probe = (probe + step).min(high);
             } else {
@@ -161,9 +164,9 @@ impl Schedule {
                 probe = usize::midpoint(low, high);
             }
         }
-        let spent_at_high = self.plan(high).spent;
+        let at_high = cost(self.plan(high));
         let level = match high.checked_sub(1).filter(|&rung_below| rung_below as f64 >= level_min) {
-            Some(rung_below) => high as f64 - (target - spent_at_high) / (self.plan(rung_below).spent - spent_at_high),
+            Some(rung_below) => high as f64 - (1.0 - at_high) / (cost(self.plan(rung_below)) - at_high),
             None => high as f64,
         };
         self.level = PriceLevel::of(level.max(level_min));

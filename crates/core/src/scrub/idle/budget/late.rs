@@ -1,0 +1,103 @@
+//! The idle intervals of lately: of the later half of the idle time, or about the last eight hours of it.
+
+use super::account::SPREAD_MAX;
+use crate::stats::DurationHistogram;
+
+/// Two earlier states of the histogram of all idle intervals. Those that ended since the older one are late: between once and twice
+/// half of the idle time, or [`SPREAD_MAX`] of it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Late {
+    earlier: [DurationHistogram; 2],
+    /// The number of intervals in the histogram at the last update.
+    count: f64,
+}
+
+/// What came lately, beside all that came.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct LateIntervals {
+    /// By cell of the ages, without the empty ones: how many ended there, of all and lately.
+    pub(super) ends: Vec<(usize, [f64; 2])>,
+    /// How many there were lately.
+    pub(super) count: f64,
+    /// How long they were together, of all and lately, in seconds.
+    pub(super) idle: [f64; 2],
+}
+
+impl LateIntervals {
+    /// How many times as much as over all idle time a plan spends in a second of it lately, 1 or more. `expected_delays`: by cell, what it
+    /// spends if an interval ends there.
+    pub(super) fn pace(&self, expected_delays: &[f64]) -> f64 {
+        let add = |[all, late]: [f64; 2], &(cell, [of_all, of_late]): &(usize, [f64; 2])| {
+            [all + of_all * expected_delays[cell], late + of_late * expected_delays[cell]]
+        };
+        let [all, late] = self.ends.iter().fold([0.0; 2], add);
+        let pace = late * self.idle[0] / (all * self.idle[1]);
+        if pace.is_finite() { pace.max(1.0) } else { 1.0 }
+    }
+}
+
+impl Late {
+    /// Follows the histogram of all intervals; called after each.
+    pub(super) fn update(&mut self, all: &DurationHistogram) {
+        let (count, idle) = (all.moments().count, all.moments().sum);
+        // When the histogram has become large, all that was in it counts half.
+        if count < self.count {
+            self.earlier.iter_mut().for_each(|earlier| earlier.fade(0.5));
+        }
+        self.count = count;
+        if idle - self.earlier[1].moments().sum >= (0.5 * idle).min(SPREAD_MAX) {
+            self.earlier.swap(0, 1);
+            self.earlier[1].clone_from(all);
+        }
+    }
+
+    pub(super) fn intervals(&self, all: &DurationHistogram) -> LateIntervals {
+        let [older, _] = &self.earlier;
+        let ends = all.cells().zip(older.cells()).map(|(now, then)| [now.count, (now.count - then.count).max(0.0)]);
+        LateIntervals {
+            ends: ends.enumerate().filter(|&(_, [all, _])| all > 0.0).collect(),
+            count: (all.moments().count - older.moments().count).max(0.0),
+            idle: [all.moments().sum, (all.moments().sum - older.moments().sum).max(0.0)],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Nanos;
+
+    /// The late intervals after `count` of each of these lengths, one after the other.
+    fn after(lengths: &[(u32, Nanos)]) -> LateIntervals {
+        let (mut late, mut all) = (Late::default(), DurationHistogram::default());
+        for &(count, length) in lengths {
+            for _ in 0..count {
+                all.add(length);
+                late.update(&all);
+            }
+        }
+        late.intervals(&all)
+    }
+
+    #[test]
+    fn the_later_half_is_late_and_no_more_than_hours() {
+        let second = Nanos::from_secs(1);
+        assert!((500.0..=1000.0).contains(&after(&[(1000, second)]).count));
+        let week = after(&[(604_800, second)]);
+        assert!(
+            (SPREAD_MAX..=2.0 * SPREAD_MAX).contains(&week.count) && (week.count - week.idle[1]).abs() < 1.0,
+            "{week:?}"
+        );
+    }
+
+    #[test]
+    fn a_busy_hour_after_a_quiet_week_is_seen() {
+        let late = after(&[(1008, Nanos::from_secs(600)), (36_000, Nanos::from_millis(100))]);
+        assert!((36_000.0..36_100.0).contains(&late.count) && late.ends.len() == 2, "{late:?}");
+        let [short, long] = [0, 1].map(|end| {
+            let (cell, _) = late.ends[end];
+            late.pace(&(0..=late.ends[1].0).map(|at| f64::from(u8::from(at == cell))).collect::<Vec<_>>())
+        });
+        assert!(short > 10.0 && (1.0..2.0).contains(&long), "{short} and {long} times as much as over all time");
+    }
+}
