@@ -9,6 +9,7 @@ use scrubjay_core::scrub::{Config, Pass, Scrub};
 use scrubjay_core::units::{Bytes, Nanos, UnixSeconds};
 use scrubjay_sim::disk::{SimulatedDisk, Unsteady};
 use scrubjay_sim::exact;
+use scrubjay_sim::loads::{self, TrialLoad};
 use scrubjay_sim::online;
 use scrubjay_sim::pump::{PumpRun, SimulatedPump};
 use scrubjay_sim::source::{Clients, OpenLoop, RequestSource};
@@ -289,6 +290,25 @@ fn the_first_seconds_are_used() {
                 .run(&mut scrub(Goal::default()));
             let megabytes = run.report.scrub.bytes.0 / 1_000_000;
             assert!(megabytes >= least, "{burst} every {think} ms: {megabytes} MB");
+        }
+    }
+}
+
+/// At most one request in a hundred is delayed by more than the p99 goal. The plan prices that: it does not run into its fence.
+#[test]
+fn a_p99_goal_is_priced_and_kept() {
+    // What is read at the least, in MB/s.
+    let least = [("long tails", 25.0), ("bursts of 200", 8.0), ("even beat of 50 ms", 40.0), ("13,000 a week", 25.0)];
+    for TrialLoad { name, requests } in loads::study() {
+        let Some((_, least)) = least.into_iter().find(|(load, _)| *load == name) else { continue };
+        let (all, periods) = (requests.len() as f64, requests.into_iter().collect());
+        for (mean, p99) in [(500, 4650), (500, 5350), (1000, 4650), (1000, 5350)] {
+            let [mean, p99] = [mean, p99].map(|micros| Nanos(micros * 1000));
+            let mut policy = PolicyConfig::budget(Goal::new(mean, ms(50)).p99(Some(p99))).policy();
+            let learned = exact::learner(&periods, ServiceModel::ULTRASTAR_15K450, policy.as_mut());
+            let (late, read) =
+                (learned.slowdown.longer_than(p99) as f64 / all, learned.outcome.bytes_per_second() / 1e6);
+            assert!(late <= 0.0105 && read >= least, "{name}, {mean:?}, {p99:?}: {late} late, {read} MB/s");
         }
     }
 }

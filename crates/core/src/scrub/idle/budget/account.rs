@@ -144,9 +144,9 @@ impl Account {
         }
     }
 
-    /// The delay that may be caused in a second of idle time. `weighted_cost`: the cost of a collision, weighted by itself, and
-    /// `reserve_max`: the most that is left to chance; both in seconds.
-    pub(super) fn rate(&self, weighted_cost: f64, reserve_max: f64) -> f64 {
+    /// The delay that may be caused in a second of idle time. `weighted_cost`: the cost of a collision, weighted by itself;
+    /// `reserve_max`: the most that is left to chance; `penalties`: what counts as spent beside the delays; all in seconds.
+    pub(super) fn rate(&self, weighted_cost: f64, reserve_max: f64, penalties: f64) -> f64 {
         let time = self.earnings.idle;
         let [all, late] = self.rates.map(|rate| self.goal * rate);
         let spread = time.clamp(SPREAD_MIN, SPREAD_MAX);
@@ -157,7 +157,7 @@ impl Account {
             GoalForm::Strict => all.min(late),
             GoalForm::Average => all,
         };
-        let saved = self.earned() + self.forgiven - self.lost;
+        let saved = self.earned() + self.forgiven - self.lost - penalties;
         let there_is = income * spread + if saved < 0.0 { saved / MAKE_UP_SHARE } else { saved };
         let least = RATE_MIN * self.goal * self.requests as f64 / time.max(1.0);
         let spent = spendable(there_is, weighted_cost).max(there_is - reserve_max);
@@ -250,7 +250,7 @@ mod tests {
         let mut account = Account::new(GOAL, GoalForm::Strict);
         let (mut requests, mut idle, mut lost, mut shares) = (0, 0.0, 0.0, Vec::new());
         for (count, seconds) in loads {
-            lost += account.rate(0.01, f64::INFINITY) * seconds;
+            lost += account.rate(0.01, f64::INFINITY, 0.0) * seconds;
             requests += count;
             idle += seconds;
             let [idle, spent] = [idle, lost].map(Nanos::from_secs_f64);
@@ -274,7 +274,7 @@ mod tests {
         assert!(shares.iter().all(|&share| share <= 1.0), "{:?}", shares.iter().copied().reduce(f64::max));
         assert!(*shares.last().unwrap() > 0.6, "{:?}", shares.last());
         assert!(
-            account.rate(0.01, f64::INFINITY) < 3.0 * account.goal * 1.7,
+            account.rate(0.01, f64::INFINITY, 0.0) < 3.0 * account.goal * 1.7,
             "not more than three times the mean at its end"
         );
         let at_once = shares[3100..3200].iter().copied().fold(0.0, f64::max);
@@ -290,9 +290,9 @@ mod tests {
         assert!(account.allows(at, 0.010) && !account.allows(at, 0.011));
         account.update(at, 1000, at, Nanos::from_secs(3));
         assert!(
-            !account.allows(at, 0.0) && account.rate(0.01, f64::INFINITY) <= 0.101 * account.goal * 100.0,
+            !account.allows(at, 0.0) && account.rate(0.01, f64::INFINITY, 0.0) <= 0.101 * account.goal * 100.0,
             "{}",
-            account.rate(0.01, f64::INFINITY)
+            account.rate(0.01, f64::INFINITY, 0.0)
         );
     }
 

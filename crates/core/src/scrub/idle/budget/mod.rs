@@ -28,7 +28,8 @@
 //! each age. Where intervals have no memory, all ages are alike, and the plan uses a share of the intervals (Mi et al.,
 //! TOS 5(2): wait only if idle times vary).
 //!
-//! The goal for the 99th percentile is only a fence: a request that takes longer than that goal is sent only if at most
+//! The goal for the 99th percentile is a price and a fence, too. One request that loses more costs the plan what a hundred earn, and
+//! is charged as that. The fence: a request that takes longer than that goal is sent only if at most
 //! one in a hundred foreground requests exceeds the goal even when all that are likely to meet it do. Otherwise a
 //! shorter one is sent.
 //!
@@ -146,8 +147,13 @@ impl Budget {
     /// A budget that has seen nothing; it starts cautious.
     pub fn new(goal: Goal) -> Budget {
         let setting = PolicyState { in_idle_only: true, cautious: true, ..PolicyState::back_to_back(SIZE_MIN) };
-        let schedule =
-            Schedule::new(Ages::new(&DurationHistogram::default()), Vec::new(), 0.0, PriceLevel::default(), |_, _| 1.0);
+        let schedule = Schedule::new(
+            Ages::new(&DurationHistogram::default()),
+            Vec::new(),
+            [0.0; 2],
+            PriceLevel::default(),
+            |_, _| 1.0,
+        );
         let (account, calibration) = (Account::new(goal.mean, goal.form), Calibration::default());
         let (solved_at, spend_at, lost, over_p99, price) = ([0; 3], 0, Nanos::ZERO, 0, Price::default());
         let (idle, intervals) = (0.0, 0);
@@ -255,6 +261,12 @@ impl Budget {
         self.over_p99 as f64 + over_share * cost / held <= Goal::P99_SHARE * requests
     }
 
+    /// The penalty in the plan, in seconds, for one request that loses more than the p99 goal: as many may as the goal for the mean
+    /// pays for.
+    fn p99_penalty(&self) -> f64 {
+        if self.goal.p99.is_some() { self.goal.mean.as_secs_f64() / Goal::P99_SHARE } else { 0.0 }
+    }
+
     /// The largest size up to `size` that the account can pay for.
     fn affordable(&self, size: Bytes, view: &DiskView, age: f64, seen: &Observed) -> Option<Bytes> {
         let smaller = SIZES.into_iter().rev().filter(|&candidate| candidate <= size);
@@ -319,16 +331,20 @@ impl Budget {
         let requests = SIZES.map(|size| PlannedRequest {
             size,
             services: accesses.map(|access| service(size, access)),
-            overruns: accesses.map(|access| overrun(size, access, self.goal.max.as_secs_f64(), seen)),
+            overruns: accesses.map(|access| {
+                let p99 = self.goal.p99.map(|p99| overrun(size, access, p99.as_secs_f64(), seen)).unwrap_or_default();
+                [overrun(size, access, self.goal.max.as_secs_f64(), seen), p99]
+            }),
         });
         self.idle = seen.workload.idle.moments().sum;
         let queue_factor = |age, service| seen.workload.followers.queue_factor(age, service);
         // The penalty rises with the number of requests that have already lost more than the max goal.
         let broken = seen.slowdown.collisions_longer_than(self.goal.max) as f64;
         let broken = broken / (1.0 + BROKEN_SHARE * seen.workload.requests as f64);
-        let penalty = self.goal.mean.as_secs_f64() / BROKEN_SHARE * (1.0 + broken);
+        let of_max = self.goal.mean.as_secs_f64() / BROKEN_SHARE * (1.0 + broken);
+        let of_p99 = self.p99_penalty();
         let ages = Ages::new(&seen.workload.idle);
-        self.schedule = Schedule::new(ages, requests.to_vec(), penalty, self.schedule.level(), queue_factor);
+        self.schedule = Schedule::new(ages, requests.to_vec(), [of_max, of_p99], self.schedule.level(), queue_factor);
         self.set_target(seen);
         let cautious = seen.workload.requests < REQUESTS_MIN;
         self.setting = PolicyState { in_idle_only: true, cautious, ..self.setting };
@@ -352,9 +368,12 @@ impl Budget {
         let factor = self.calibration.factor();
         // The rest of a request is as likely any part of it: the mean of its square is a third, that of itself a half.
         let together = factor * seen.workload.followers.weighted_by_delay(service.mean);
-        let weighted_cost = 2.0 / 3.0 * service.held(service.mean) * together;
+        let held = service.held(service.mean);
+        let over_p99 = self.goal.p99.map_or(0.0, |p99| (1.0 - p99.as_secs_f64() / held).max(0.0));
+        let weighted_cost = (2.0 / 3.0 * held + over_p99 * self.p99_penalty()) * together;
         let imagined = self.goal.mean.as_secs_f64() * REQUESTS_IMAGINED;
-        let rate = self.account.rate(weighted_cost, self.reserve_max());
+        let penalties = self.over_p99 as f64 * self.p99_penalty();
+        let rate = self.account.rate(weighted_cost, self.reserve_max(), penalties);
         let target = (rate * self.idle + imagined) / factor;
         let price = self.price.usual(self.goal.mean.as_secs_f64());
         let late = self.late.intervals(&seen.workload.idle);

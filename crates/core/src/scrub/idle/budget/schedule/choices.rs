@@ -19,8 +19,8 @@ pub(in crate::scrub::idle::budget) struct PlannedRequest {
     /// Its service time, by [`AccessPattern`]; `None`: it must not be sent.
     pub(in crate::scrub::idle::budget) services: [Option<ServiceEstimate>; 2],
     /// By [`AccessPattern`]: the share of such requests that exceeds the max goal, and for how many seconds an arrival loses
-    /// more than that.
-    pub(in crate::scrub::idle::budget) overruns: [Overrun; 2],
+    /// more than that; and the same for the p99 goal.
+    pub(in crate::scrub::idle::budget) overruns: [[Overrun; 2]; 2],
 }
 
 /// The choices for one access pattern, with their outcomes.
@@ -38,12 +38,19 @@ pub(super) struct Choice {
     pub(super) index: u8,
     pub(super) bytes: f64,
     pub(super) service: ServiceEstimate,
-    /// For how many seconds from its start an arrival loses more than the max goal, if this request takes that long.
-    pub(super) overrun_window: f64,
-    /// The share of such requests times the penalty for one arrival that meets them, in seconds.
-    pub(super) overrun_cost: f64,
+    /// For the max goal, and for the p99 goal.
+    pub(super) penalties: [Penalty; 2],
     /// The ends of intervals, each weighted by the delay of all requests together as a multiple of that of the one that ends it.
     pub(super) ends: Weighted,
+}
+
+/// What an arrival costs that loses more than a goal allows for most.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Penalty {
+    /// For how many seconds from the request's start an arrival loses more than the goal, if this request takes that long.
+    pub(super) window: f64,
+    /// The share of such requests times the penalty for one arrival that meets them, in seconds.
+    pub(super) cost: f64,
 }
 
 /// The outcome of a request that is sent in a cell, from its middle on, summed over all intervals.
@@ -51,7 +58,7 @@ pub(super) struct Choice {
 pub(super) struct CellOutcome {
     /// Bytes read.
     pub(super) gain: f64,
-    /// The expected delay of the foreground, plus `broken`, in seconds.
+    /// The expected delay of the foreground, plus the penalties, in seconds.
     pub(super) cost: f64,
     /// The penalty within `cost` for breaking the max goal, in seconds.
     pub(super) broken: f64,
@@ -103,16 +110,17 @@ impl PlanSide {
     pub(super) fn new(
         ages: &Ages,
         requests: &[PlannedRequest],
-        penalty: f64,
+        penalties: [f64; 2],
         access: AccessPattern,
         queue_factor: &impl Fn(f64, f64) -> f64,
     ) -> PlanSide {
         let choices = (0..).zip(requests).filter_map(|(index, request)| {
             let service = request.services[access as usize]?;
             let ends = ages.weighted(|age| queue_factor(age, service.mean));
-            let Overrun { window: overrun_window, share } = request.overruns[access as usize];
-            let (bytes, overrun_cost) = (request.size.0 as f64, share * penalty);
-            Some(Choice { index, bytes, service, overrun_window, overrun_cost, ends })
+            let [of_max, of_p99] = request.overruns[access as usize];
+            let penalties = [(of_max, penalties[0]), (of_p99, penalties[1])]
+                .map(|(Overrun { window, share }, penalty)| Penalty { window, cost: share * penalty });
+            Some(Choice { index, bytes: request.size.0 as f64, service, penalties, ends })
         });
         let choices: Vec<Choice> = choices.collect();
         let mut hints = vec![Hints::default(); choices.len()];
@@ -150,12 +158,12 @@ impl Choice {
         cases.map(lost).sum()
     }
 
-    /// The expected penalty, in seconds, for arrivals that lose more than the max goal.
-    pub(super) fn broken(&self, ages: &Ages, at: Spot) -> f64 {
-        match self.overrun_cost > 0.0 {
-            true => self.overrun_cost * ages.ends(&self.ends, at, ages.spot(at.age + self.overrun_window)),
+    /// The expected penalties, in seconds, for arrivals that lose more than the goals.
+    pub(super) fn broken(&self, ages: &Ages, at: Spot) -> [f64; 2] {
+        self.penalties.map(|Penalty { window, cost }| match cost > 0.0 {
+            true => cost * ages.ends(&self.ends, at, ages.spot(at.age + window)),
             false => 0.0,
-        }
+        })
     }
 
     /// The mean delay of an arrival at a random moment of such requests, in seconds: longer ones are met more often.
@@ -183,9 +191,9 @@ impl CellOutcome {
         let next_age = place(ages, ages.spot_near(middle(ages, cell) + service, &mut hints.next_age));
         if service < width {
             // An arrival in the cell meets one of the requests that fill it, or, if the access is random, perhaps the only one.
-            let over = choice.overrun_cost * choice.overrun_window / service;
+            let over = choice.penalties.map(|penalty| penalty.cost * penalty.window / service);
             let sum = |each: f64| (ages.reach(start) - ages.reach(start + width)) * choice.ends.weight(cell) * each;
-            let [cost, broken] = [choice.mean_delay() + over, over].map(sum);
+            let [cost, broken] = [choice.mean_delay() + over[0] + over[1], over[0]].map(sum);
             return match access {
                 AccessPattern::Sequential => {
                     CellOutcome { gain: bytes * width / service, cost, broken, next_age: next }
@@ -200,9 +208,10 @@ impl CellOutcome {
         let places = if service > NARROW * width { &MIDDLE[..] } else { &PLACES };
         let costs = places.iter().zip(&mut hints.ends).map(|(place, hints)| {
             let at = Spot { age: start + place * width, cell, offset: place * width };
-            [choice.lost(ages, at, hints), choice.broken(ages, at)]
+            let [of_max, of_p99] = choice.broken(ages, at);
+            [choice.lost(ages, at, hints) + of_max + of_p99, of_max]
         });
-        let sums = costs.fold([0.0; 2], |sums, costs| [sums[0] + (costs[0] + costs[1]), sums[1] + costs[1]]);
+        let sums = costs.fold([0.0; 2], |sums, costs| [sums[0] + costs[0], sums[1] + costs[1]]);
         let [cost, broken] = sums.map(|sum| sum / places.len() as f64);
         // The next cell at least, because otherwise a request would follow itself for ever.
         let next_age = if next_age.cell > cell { next_age } else { next };

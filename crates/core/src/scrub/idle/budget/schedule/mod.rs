@@ -107,17 +107,17 @@ impl Schedule {
     /// The best plans for these requests. Nothing is sent before [`Schedule::set_target`] sets the budget.
     /// `queue_factor` gives, for an interval length and a service time in seconds, the delay of all requests together as
     /// a multiple of the delay of the one that ends the interval.
-    /// `penalty`: the penalty, in seconds, for one request that loses more than the max goal.
+    /// `penalties`: the penalty, in seconds, for one request that loses more than the max goal, and than the p99 goal.
     /// The search for the price begins near `level`.
     pub(super) fn new(
         ages: Ages,
         requests: Vec<PlannedRequest>,
-        penalty: f64,
+        penalties: [f64; 2],
         level: PriceLevel,
         queue_factor: impl Fn(f64, f64) -> f64,
     ) -> Schedule {
         let sides = [AccessPattern::Random, AccessPattern::Sequential]
-            .map(|access| PlanSide::new(&ages, &requests, penalty, access, &queue_factor));
+            .map(|access| PlanSide::new(&ages, &requests, penalties, access, &queue_factor));
         let long_from = ages.part_of(LONG);
         let mut schedule =
             Schedule { ages, long_from, requests, sides, plans: vec![None; RUNGS], level, solved_for: None };
@@ -256,7 +256,7 @@ impl Schedule {
         // Assumes the worst moment for this size, and the best for all others.
         let is_certain = sent.is_some_and(|(act, choice)| {
             let [least, most] = clock.range();
-            let times = [choice.service.mean, choice.overrun_window];
+            let times = [choice.service.mean, choice.penalties[0].window, choice.penalties[1].window];
             let multiplier = |time: f64| if times.contains(&time) { most } else { least };
             self.best_act(age, interval, access, clock.width(), multiplier).is_some_and(|(best, _)| best == act)
         });

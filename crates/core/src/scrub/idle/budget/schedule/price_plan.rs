@@ -105,7 +105,8 @@ impl PricePlan {
             let worth_max = choice.bytes * reach + end.of(|cell| following.values[cell]);
             if worth_max > best.0 {
                 let cost = choice.lost(ages, at, &mut hints.ends[0]) * multiplier(choice.service.mean);
-                let broken = choice.broken(ages, at) * multiplier(choice.overrun_window);
+                let broken = choice.broken(ages, at).into_iter().zip(&choice.penalties);
+                let broken: f64 = broken.map(|(broken, penalty)| broken * multiplier(penalty.window)).sum();
                 let worth = worth_max - self.price * (cost + broken);
                 if worth > best.0 {
                     best = (worth, index);

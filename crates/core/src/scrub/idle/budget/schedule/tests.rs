@@ -17,7 +17,7 @@ fn service(size: Bytes) -> ServiceEstimate {
 /// A disk that reads 100 MiB a second.
 fn requests() -> Vec<PlannedRequest> {
     SIZES
-        .map(|size| PlannedRequest { size, services: [Some(service(size)); 2], overruns: [Overrun::default(); 2] })
+        .map(|size| PlannedRequest { size, services: [Some(service(size)); 2], overruns: [[Overrun::default(); 2]; 2] })
         .to_vec()
 }
 
@@ -31,7 +31,7 @@ struct Tried {
 fn schedule(lengths: &[f64], goal: f64) -> Schedule {
     let mut seen = DurationHistogram::default();
     lengths.iter().for_each(|&length| seen.add(Nanos::from_secs_f64(length)));
-    let mut schedule = Schedule::new(Ages::new(&seen), requests(), 0.0, PriceLevel::default(), |_, _| 1.0);
+    let mut schedule = Schedule::new(Ages::new(&seen), requests(), [0.0; 2], PriceLevel::default(), |_, _| 1.0);
     schedule.set_target(goal * lengths.len() as f64, &LateIntervals::default(), 0.0);
     schedule
 }
