@@ -5,7 +5,7 @@
 #                                as many beside a scrub, which has to learn first
 #
 # Two arrays, read in bursts (20 reads of 4 KiB, then a pause of 400 ms): a RAID-1 of two disks without seeks, and a RAID-5 of four with
-# one head each (4 ms a seek, 60 MB/s). Prints the figures; checks the slowdown that the scrub reports against its budget. Exit: 0 all
+# one head each (4 ms a seek, 60 MB/s). Prints the figures, and what steps of a check could read at the most; checks the slowdown that the scrub reports against its budget. Exit: 0 all
 # checks hold, 1 one does not, 77 cannot be run here. Needs what ./guest needs, and in this machine's root, which the virtual machine
 # shares: jq mdadm fio and what ./faulty-disk needs.
 set -euo pipefail
@@ -22,6 +22,7 @@ fi
 
 seconds=$2
 begin
+mkfifo "$work/never" && exec 9<>"$work/never"
 export FAULTY_DIR=$work/disks
 md=/sys/block/md0/md
 end_last() {
@@ -46,7 +47,33 @@ end_check() {
   echo idle >"$md/sync_action"
   sleep 1
 }
-measure() { # NAME
+now() { echo $((${EPOCHREALTIME/./} / 1000)); } # in ms
+wait_until_at() { # SECTOR: the check is there
+  local at
+  while read -r at _ <"$md/sync_completed" && { [ "$at" = none ] || [ "$at" -lt "$1" ]; }; do read -rt 0.002 -u 9 || true; done
+}
+floor() { # BURST_MS: what steps of a check cost, one after the other with nobody beside, and what they could read in pauses of 400 ms between bursts
+  local position=128 size step from times median
+  echo 0 >"$md/sync_min"
+  echo $position >"$md/sync_max"
+  echo check >"$md/sync_action"
+  wait_until_at $position
+  for size in 64 256 1024 4096 8192; do
+    times=()
+    for step in 1 2 3 4 5; do
+      from=$(now) position=$((position + 2 * size))
+      echo $position >"$md/sync_max"
+      wait_until_at $position
+      times+=($(($(now) - from)))
+    done
+    median=$(printf '%s\n' "${times[@]}" | sort -n | sed -n 3p)
+    echo "# step of $size KiB: $median ms, so at most $(awk -v kib="$size" -v ms="$median" -v burst="$1" \
+      'BEGIN { printf "%.2f", int(400 / (ms > 1 ? ms : 1)) * kib * 1.024 / (400 + burst) }') MB/s in pauses"
+  done
+  end_check
+  echo max >"$md/sync_max"
+}
+measure() { # NAME BURST_MS
   local name=$1 checker scrubber budget rest size
   echo "# $name"
   echo "# alone:                 $(load alone)"
@@ -55,6 +82,7 @@ measure() { # NAME
   sleep 4
   echo "# md's check, nobody else: $(rate "$(checked)" 4)"
   end_check
+  floor "$2"
   # One check after the other, as long as the load lasts.
   (
     rounds=0
@@ -89,9 +117,9 @@ measure() { # NAME
 # shellcheck disable=SC2153 # set by ./guest
 read -ra disks <<<"$DISKS"
 array --level=1 --raid-devices=2 "${disks[@]}"
-measure "RAID-1 of two disks without seeks"
+measure "RAID-1 of two disks without seeks" 8
 disks=()
 for n in 0 1 2 3; do disks+=("$("$here/faulty-disk" create "f$n" 160M seek_us=4000 kbps=60000)"); done
 array --level=5 --raid-devices=4 --chunk=64 "${disks[@]}"
-measure "RAID-5 of four disks with one head each"
+measure "RAID-5 of four disks with one head each" 121
 done_checking
