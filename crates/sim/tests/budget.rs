@@ -3,7 +3,7 @@
 use scrubjay_core::rng::Rng;
 use scrubjay_core::scrub::coverage::Coverage;
 use scrubjay_core::scrub::disk_server::{ForegroundRequest, ServiceModel};
-use scrubjay_core::scrub::idle::{Goal, PolicyConfig, SavedObservations, Slowdown};
+use scrubjay_core::scrub::idle::{Goal, PolicyConfig, SavedObservations};
 use scrubjay_core::scrub::tour::{Grid, OrderKind};
 use scrubjay_core::scrub::{Config, Pass, Scrub};
 use scrubjay_core::units::{Bytes, Nanos, UnixSeconds};
@@ -299,8 +299,10 @@ fn the_first_seconds_are_used() {
 fn a_p99_goal_is_priced_and_kept() {
     // What is read at the least, in MB/s.
     let least = [("long tails", 25.0), ("bursts of 200", 8.0), ("even beat of 50 ms", 40.0), ("13,000 a week", 25.0)];
+    let mut found = 0;
     for TrialLoad { name, requests } in loads::study() {
         let Some((_, least)) = least.into_iter().find(|(load, _)| *load == name) else { continue };
+        found += 1;
         let (all, periods) = (requests.len() as f64, requests.into_iter().collect());
         for (mean, p99) in [(500, 4650), (500, 5350), (1000, 4650), (1000, 5350)] {
             let [mean, p99] = [mean, p99].map(|micros| Nanos(micros * 1000));
@@ -311,6 +313,7 @@ fn a_p99_goal_is_priced_and_kept() {
             assert!(late <= 0.0105 && read >= least, "{name}, {mean:?}, {p99:?}: {late} late, {read} MB/s");
         }
     }
+    assert_eq!(found, least.len(), "the study has all of these loads");
 }
 
 /// The price of delay in a quiet week does not hold in a busy day; nor does the week's surplus pay for the day.
@@ -509,11 +512,10 @@ fn the_learnt_state_is_used_after_a_stop() {
         fresh += play(scrub(Goal::default()), usual_think, 20, seed).0.scrub.bytes.0;
         recalled += play(recalling(), usual_think, 20, seed).0.scrub.bytes.0;
         let other_load = play(recalling(), changed_think, 300, seed).0.foreground;
-        let over = other_load.slowdown_mean_worst.as_secs_f64() - 1e-3;
-        let one_request = other_load.slowdown_by_one_request.as_secs_f64() / Slowdown::JUDGED_FROM_REQUESTS as f64;
-        assert!(over <= one_request.min(0.1e-3), "seed {seed}: {over} s above the goal");
+        let worst = other_load.slowdown_mean_worst.as_secs_f64() / 1e-3;
+        assert!(worst < 1.05, "seed {seed}: {worst} of the goal");
     }
-    assert!(recalled as f64 > 1.4 * fresh as f64, "{recalled} and {fresh} bytes in the first 20 s");
+    assert!(recalled as f64 > 1.5 * fresh as f64, "{recalled} and {fresh} bytes in the first 20 s");
 }
 
 /// A clock is remembered after a stop, too: the first minute is read by it, if it is still the same clock.

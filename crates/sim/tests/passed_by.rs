@@ -153,19 +153,17 @@ fn steps_that_let_foreground_requests_pass_are_priced_by_their_real_cost() {
 /// The stated limit is 40 ms, but some reads are delayed by 120 ms.
 #[test]
 fn reads_that_are_delayed_beyond_the_stated_limit_make_steps_dearer() {
+    const SEEDS: u64 = 8;
     let goal = Goal::new(Nanos::from_millis(3), Nanos::from_millis(50));
-    let mut reader = Reader { long: 0.03, ..Reader::new(Nanos::from_millis(400), (0.3, Nanos::from_millis(30))) };
-    reader.pause.1 = true;
-    let (share, truth, reported, rate) = run(&mut reader, goal, Some(HELD_MAX), 4000);
-    println!(
-        "{share:.3} of the time, {rate:.2} MB/s, {truth:.3} ms lost, {reported:.3} told, {} of {} broken",
-        reader.broken, reader.reads
-    );
-    assert!(
-        truth < 3.06 && reader.broken as f64 <= 5e-4 * reader.reads as f64,
-        "{} of {}",
-        reader.broken,
-        reader.reads
-    );
-    assert!(share > 0.008, "{share}");
+    let shares = (1..=SEEDS).map(|seed| {
+        let reader = Reader::new(Nanos::from_millis(400), (0.3, Nanos::from_millis(30)));
+        let mut reader = Reader { long: 0.03, rng: Rng::new(seed), ..reader };
+        reader.pause.1 = true;
+        let (share, truth, ..) = run(&mut reader, goal, Some(HELD_MAX), 4000);
+        let (broken, reads) = (reader.broken as f64, reader.reads as f64);
+        assert!(truth < 3.06 && broken <= 5e-4 * reads, "seed {seed}: {truth} ms lost, {broken} of {reads} by 50 ms");
+        share
+    });
+    let share = shares.sum::<f64>() / SEEDS as f64;
+    assert!(share > 0.015, "{share}");
 }

@@ -170,11 +170,12 @@ impl Followers {
                 octave.ends += keep * ends;
                 octave.sums.iter_mut().zip(sums).for_each(|(sum, one)| *sum += keep * one);
             }
-            // How the sums were spread is not kept. They cannot be spread more than if each were nothing or the worst.
+            // How the sums were spread is not kept: taken as if each had been nothing, or the worst that was kept.
             let squares = self.squares.iter_mut().zip(sums.iter().zip(worst));
             squares.for_each(|(square, (sum, worst))| *square += keep * sum * worst);
         }
-        // The imagined burst stays: a load that sends bursts may have come since.
+        // The imagined burst fades as it would have after as many intervals. But a load that sends bursts may have come since.
+        self.imagined *= (1.0 - FADING).powf(keep * all);
         self.worst.iter_mut().zip(worst).for_each(|(known, &kept)| *known = known.max(kept));
     }
 

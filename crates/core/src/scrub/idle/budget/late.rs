@@ -17,8 +17,6 @@ pub(super) struct Late {
 pub(super) struct LateIntervals {
     /// By cell of the ages, without the empty ones: how many ended there, of all and lately.
     pub(super) ends: Vec<(usize, [f64; 2])>,
-    /// How many there were lately.
-    pub(super) count: f64,
     /// How long they were together, of all and lately, in seconds.
     pub(super) idle: [f64; 2],
 }
@@ -37,26 +35,36 @@ impl LateIntervals {
 }
 
 impl Late {
-    /// Follows the histogram of all intervals; called after each.
-    pub(super) fn update(&mut self, all: &DurationHistogram) {
+    /// Follows the histogram of all intervals; called after each. `is_recalled`: none has ended in this run yet. What an earlier run
+    /// saw is not late.
+    pub(super) fn update(&mut self, all: &DurationHistogram, is_recalled: bool) {
         let (count, idle) = (all.moments().count, all.moments().sum);
-        // When the histogram has become large, all that was in it counts half.
-        if count < self.count {
+        if is_recalled {
+            if count > self.count {
+                self.earlier = [all.clone(), all.clone()];
+            }
+        } else if count < self.count {
+            // When the histogram has become large, all that was in it counts half.
             self.earlier.iter_mut().for_each(|earlier| earlier.fade(0.5));
         }
         self.count = count;
-        if idle - self.earlier[1].moments().sum >= (0.5 * idle).min(SPREAD_MAX) {
+        if idle - self.earlier[1].moments().sum > (0.5 * idle).min(SPREAD_MAX) {
             self.earlier.swap(0, 1);
             self.earlier[1].clone_from(all);
         }
     }
 
+    /// How many intervals came lately.
+    pub(super) fn count(&self) -> f64 {
+        (self.count - self.earlier[0].moments().count).max(0.0)
+    }
+
+    /// What came lately, beside `all` that came.
     pub(super) fn intervals(&self, all: &DurationHistogram) -> LateIntervals {
         let [older, _] = &self.earlier;
         let ends = all.cells().zip(older.cells()).map(|(now, then)| [now.count, (now.count - then.count).max(0.0)]);
         LateIntervals {
             ends: ends.enumerate().filter(|&(_, [all, _])| all > 0.0).collect(),
-            count: (all.moments().count - older.moments().count).max(0.0),
             idle: [all.moments().sum, (all.moments().sum - older.moments().sum).max(0.0)],
         }
     }
@@ -67,33 +75,46 @@ mod tests {
     use super::*;
     use crate::units::Nanos;
 
-    /// The late intervals after `count` of each of these lengths, one after the other.
-    fn after(lengths: &[(u32, Nanos)]) -> LateIntervals {
+    /// The number of late intervals, and these, after so many of each of these lengths, one after the other.
+    fn after(lengths: &[(u32, Nanos)]) -> (f64, LateIntervals) {
         let (mut late, mut all) = (Late::default(), DurationHistogram::default());
         for &(count, length) in lengths {
             for _ in 0..count {
                 all.add(length);
-                late.update(&all);
+                late.update(&all, false);
             }
         }
-        late.intervals(&all)
+        (late.count(), late.intervals(&all))
     }
 
     #[test]
     fn the_later_half_is_late_and_no_more_than_hours() {
         let second = Nanos::from_secs(1);
-        assert!((500.0..=1000.0).contains(&after(&[(1000, second)]).count));
-        let week = after(&[(604_800, second)]);
+        assert!((500.0..=1000.0).contains(&after(&[(1000, second)]).0));
+        let (count, week) = after(&[(604_800, second)]);
         assert!(
-            (SPREAD_MAX..=2.0 * SPREAD_MAX).contains(&week.count) && (week.count - week.idle[1]).abs() < 1.0,
-            "{week:?}"
+            (SPREAD_MAX..=2.0 * SPREAD_MAX).contains(&count) && (count - week.idle[1]).abs() < 1.0,
+            "{count}: {week:?}"
         );
     }
 
     #[test]
+    fn what_an_earlier_run_saw_is_not_late() {
+        let (mut late, mut all) = (Late::default(), DurationHistogram::default());
+        (0..200).for_each(|_| all.add(Nanos::from_millis(500)));
+        late.update(&all, true);
+        assert_eq!((late.count(), late.intervals(&all).idle), (0.0, [100.0, 0.0]));
+        (0..100).for_each(|_| {
+            all.add(Nanos::from_millis(40));
+            late.update(&all, false);
+        });
+        assert_eq!(late.count(), 100.0);
+    }
+
+    #[test]
     fn a_busy_hour_after_a_quiet_week_is_seen() {
-        let late = after(&[(1008, Nanos::from_secs(600)), (36_000, Nanos::from_millis(100))]);
-        assert!((36_000.0..36_100.0).contains(&late.count) && late.ends.len() == 2, "{late:?}");
+        let (count, late) = after(&[(1008, Nanos::from_secs(600)), (36_000, Nanos::from_millis(100))]);
+        assert!((36_000.0..36_100.0).contains(&count) && late.ends.len() == 2, "{late:?}");
         let [short, long] = [0, 1].map(|end| {
             let (cell, _) = late.ends[end];
             late.pace(&(0..=late.ends[1].0).map(|at| f64::from(u8::from(at == cell))).collect::<Vec<_>>())

@@ -376,8 +376,8 @@ impl Budget {
         let rate = self.account.rate(weighted_cost, self.reserve_max(), penalties);
         let target = (rate * self.idle + imagined) / factor;
         let price = self.price.usual(self.goal.mean.as_secs_f64());
-        let late = self.late.intervals(&seen.workload.idle);
-        self.schedule.set_target(target, &late, PRICE_SHARE * price * factor);
+        let late = || self.late.intervals(&seen.workload.idle);
+        self.schedule.set_target(target, PRICE_SHARE * price * factor, self.late.count(), late);
     }
 }
 
@@ -511,7 +511,7 @@ impl IdlePolicy for Budget {
         self.began.get_or_insert(at);
         let Observed { workload, slowdown, .. } = seen;
         self.account.update(at, workload.requests, workload.idle_total, slowdown.lost());
-        self.late.update(&workload.idle);
+        self.late.update(&workload.idle, workload.intervals == 0);
         let is_lost = slowdown.lost() > self.lost;
         self.lost = slowdown.lost();
         if let Some(p99) = self.goal.p99.filter(|_| is_lost) {

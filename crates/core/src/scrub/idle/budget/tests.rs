@@ -94,7 +94,7 @@ fn delays_of_queued_requests_are_learned_and_planned_for() {
     }
     let factor = budget.calibration.factor();
     assert!((1.9..2.1).contains(&factor), "{factor}");
-    budget.schedule.set_target(0.97e-3 * INTERVALS as f64 / factor, &late::LateIntervals::default(), 0.0);
+    budget.schedule.set_target(0.97e-3 * INTERVALS as f64 / factor, 0.0, 0.0, late::LateIntervals::default);
     let mean = (0..INTERVALS).map(|interval| lost(&budget, interval)).sum::<f64>() / INTERVALS as f64;
     assert!((0.9e-3..1.05e-3).contains(&mean), "inside the goal, and not for nothing: {mean} s a request");
 }

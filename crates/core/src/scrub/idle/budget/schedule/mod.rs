@@ -72,7 +72,7 @@ pub(super) struct Schedule {
     plans: Vec<Option<PricePlan>>,
     /// The price level at which the budget is spent.
     level: PriceLevel,
-    /// For what `level` was found: the budget, the number of late intervals, and the least price.
+    /// For what `level` was found: the budget, the least price, and the number of late intervals.
     solved_for: Option<[f64; 3]>,
 }
 
@@ -137,17 +137,26 @@ impl Schedule {
 
     /// Sets the price level so that the expected delay is `target` seconds over as much idle time as is known, if it goes on as it was
     /// of all time and as it was lately; less if there is less to buy. No delay is bought for fewer than `price_min` bytes a second.
-    pub(super) fn set_target(&mut self, target: f64, late: &LateIntervals, price_min: f64) {
+    /// `late` is asked for only if the price must be found anew: if these changed, or `late_count`, the number of intervals of lately.
+    pub(super) fn set_target(
+        &mut self,
+        target: f64,
+        price_min: f64,
+        late_count: f64,
+        late: impl FnOnce() -> LateIntervals,
+    ) {
         let is_near = |(before, after): (f64, f64)| (after - before).abs() <= NEAR * before.abs();
-        let solved_for = [target, late.count, price_min];
+        let solved_for = [target, price_min, late_count];
         if self.solved_for.is_some_and(|before| before.into_iter().zip(solved_for).all(is_near)) {
             return;
         }
         self.solved_for = Some(solved_for);
+        // What a plan costs, as a multiple of what may be spent.
+        let late = late();
         let cost = |plan: &PricePlan| plan.spent * late.pace(&plan.expected_delays) / target;
         let level_min = (price_min / PRICE_MIN).max(1.0).log2() * STEPS as f64;
         let level_min = level_min.min((RUNGS - 1) as f64);
-        // The higher the price, the less a plan costs (as a multiple of what may be spent), down to nothing. The search begins at the plan in use, to make as
+        // The higher the price, the less is spent, down to nothing. The search begins at the plan in use, to make as
         // few plans as possible.
         let (mut low, mut high) = (level_min as usize, RUNGS - 1);
         let (mut probe, mut step) = (self.level.rung.clamp(low, high), 1);

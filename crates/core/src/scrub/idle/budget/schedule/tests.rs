@@ -32,7 +32,7 @@ fn schedule(lengths: &[f64], goal: f64) -> Schedule {
     let mut seen = DurationHistogram::default();
     lengths.iter().for_each(|&length| seen.add(Nanos::from_secs_f64(length)));
     let mut schedule = Schedule::new(Ages::new(&seen), requests(), [0.0; 2], PriceLevel::default(), |_, _| 1.0);
-    schedule.set_target(goal * lengths.len() as f64, &LateIntervals::default(), 0.0);
+    schedule.set_target(goal * lengths.len() as f64, 0.0, 0.0, LateIntervals::default);
     schedule
 }
 
@@ -96,7 +96,7 @@ fn a_smaller_budget_causes_less_delay() {
         let lengths: Vec<f64> = (0..INTERVALS).map(|_| length(&mut rng)).collect();
         let mut schedule = schedule(&lengths, 4.0 * GOAL);
         let mut lost = |goal| {
-            schedule.set_target(goal * INTERVALS as f64, &LateIntervals::default(), 0.0);
+            schedule.set_target(goal * INTERVALS as f64, 0.0, 0.0, LateIntervals::default);
             play(&schedule, &lengths[..400]).lost
         };
         let lost: Vec<f64> = (0..12).map(|octave| lost(4.0 * GOAL * 0.5f64.powi(octave))).collect();
