@@ -3,6 +3,10 @@
 use super::account::SPREAD_MAX;
 use crate::stats::DurationHistogram;
 
+/// So many intervals like the mean of all are added to those of lately, because one short one after a restart tells next to nothing:
+/// with this many it makes the pace two at most.
+const IMAGINED: f64 = 1.0;
+
 /// Two earlier states of the histogram of all idle intervals. Those that ended since the older one are late: between once and twice
 /// half of the idle time, or [`SPREAD_MAX`] of it.
 #[derive(Clone, Debug, Default)]
@@ -25,11 +29,12 @@ impl LateIntervals {
     /// How many times as much as over all idle time a plan spends in a second of it lately, 1 or more. `expected_delays`: by cell, what it
     /// spends if an interval ends there.
     pub(super) fn pace(&self, expected_delays: &[f64]) -> f64 {
-        let add = |[all, late]: [f64; 2], &(cell, [of_all, of_late]): &(usize, [f64; 2])| {
-            [all + of_all * expected_delays[cell], late + of_late * expected_delays[cell]]
+        let add = |[all, late, count]: [f64; 3], &(cell, [of_all, of_late]): &(usize, [f64; 2])| {
+            [all + of_all * expected_delays[cell], late + of_late * expected_delays[cell], count + of_all]
         };
-        let [all, late] = self.ends.iter().fold([0.0; 2], add);
-        let pace = late * self.idle[0] / (all * self.idle[1]);
+        let [all, late, count] = self.ends.iter().fold([0.0; 3], add);
+        let imagined = IMAGINED / count;
+        let pace = (late / all + imagined) / (self.idle[1] / self.idle[0] + imagined);
         if pace.is_finite() { pace.max(1.0) } else { 1.0 }
     }
 }
@@ -104,11 +109,16 @@ mod tests {
         (0..200).for_each(|_| all.add(Nanos::from_millis(500)));
         late.update(&all, true);
         assert_eq!((late.count(), late.intervals(&all).idle), (0.0, [100.0, 0.0]));
+        let pace = |late: &Late, all: &DurationHistogram| late.intervals(all).pace(&vec![1.0; all.cells().len()]);
+        all.add(Nanos::from_millis(1));
+        late.update(&all, false);
+        assert!(pace(&late, &all) < 2.1, "one interval tells little: {}", pace(&late, &all));
         (0..100).for_each(|_| {
             all.add(Nanos::from_millis(40));
             late.update(&all, false);
         });
-        assert_eq!(late.count(), 100.0);
+        assert_eq!(late.count(), 101.0);
+        assert!(pace(&late, &all) > 5.0, "a hundred tell: {}", pace(&late, &all));
     }
 
     #[test]

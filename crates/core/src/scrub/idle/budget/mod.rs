@@ -487,7 +487,7 @@ impl IdlePolicy for Budget {
             Some(quiet) if until > quiet && idle_for <= quiet => quiet,
             Some(quiet) if until > quiet => {
                 let sizes = SIZES.into_iter().map(|size| seen.service.high(size, view.access) / QUIET_SHARE);
-                sizes.filter(|&age| age > idle_for).fold(until, f64::min)
+                sizes.chain([QUIET_UNPAID]).filter(|&age| age > idle_for).fold(until, f64::min)
             }
             _ => until,
         };
