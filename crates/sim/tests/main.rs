@@ -2,6 +2,7 @@
 
 mod budget;
 mod model;
+mod monotone;
 mod observed;
 mod passed_by;
 mod probe;

@@ -384,7 +384,7 @@ impl GoalForm {
                 "At every moment: nothing is sent that is likely to take the mean so far above the goal"
             }
             GoalForm::Average => {
-                "Over a long run: at any time, so when a short one ends, 4 % more may be lost than the goal allows"
+                "At every moment 4 % more may be lost than the goal allows"
             }
         }
     }

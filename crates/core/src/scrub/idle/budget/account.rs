@@ -40,8 +40,6 @@ const RATE_MAX: f64 = 4.0;
 const HALF_LIFE: f64 = 86_400.0;
 /// Under [`GoalForm::Average`] the losses may exceed the earnings by this share of the earnings so far.
 const CREDIT_SHARE: f64 = 0.04;
-/// Under [`GoalForm::Average`] the losses may exceed the earnings at least by what this many requests earn.
-const CREDIT_REQUESTS: f64 = 100.0;
 /// The rates are recomputed whenever the idle time (counted up to [`SPREAD_MAX`]) has grown by this share.
 const RATES_STEP: f64 = 0.002;
 /// The number of blocks in which earnings are kept, at most.
@@ -140,7 +138,7 @@ impl Account {
     fn credit(&self) -> f64 {
         match self.form {
             GoalForm::Strict => 0.0,
-            GoalForm::Average => self.goal * (CREDIT_SHARE * self.requests as f64).max(CREDIT_REQUESTS),
+            GoalForm::Average => CREDIT_SHARE * self.goal * self.requests as f64,
         }
     }
 
@@ -152,13 +150,11 @@ impl Account {
         let spread = time.clamp(SPREAD_MIN, SPREAD_MAX);
         // A burst in the older half of the time counts as savings and no longer as income; the warm-up was credited in advance.
         let is_warm = self.requests as f64 > WARM_UP_REQUESTS;
-        let income = match self.form {
-            _ if !is_warm => 0.0,
-            GoalForm::Strict => all.min(late),
-            GoalForm::Average => all,
-        };
+        let income = if is_warm { all.min(late) } else { 0.0 };
         let saved = self.earned() + self.forgiven - self.lost - penalties;
-        let there_is = income * spread + if saved < 0.0 { saved / MAKE_UP_SHARE } else { saved };
+        // Within the credit nothing needs to be made up, or the looser form would read less after a burst.
+        let overdraft = (saved + self.credit()).min(0.0);
+        let there_is = income * spread + if saved < 0.0 { overdraft / MAKE_UP_SHARE } else { saved };
         let least = RATE_MIN * self.goal * self.requests as f64 / time.max(1.0);
         let spent = spendable(there_is, weighted_cost).max(there_is - reserve_max);
         (spent / spread).min(RATE_MAX * all).max(least)

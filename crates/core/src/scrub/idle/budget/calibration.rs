@@ -1,5 +1,8 @@
 //! The ratio of the delay that was caused to the delay that the plan predicted (1/200 to 200).
 //!
+//! With a p99 goal, the penalties for requests that lost more are part of both: where delays alone were counted, a plan whose penalties
+//! were twice what it predicted never learned it.
+//!
 //! It corrects any error of the plan, the requests that queue behind included.
 
 /// The prior that the plan is right has the weight of this many collisions, so that one burst is not believed at once.

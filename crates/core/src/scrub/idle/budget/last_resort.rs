@@ -76,7 +76,7 @@ impl Budget {
         let cost = self.cost(size, view.access, age, seen);
         // One request's cost above the mean is within the strict form.
         let price = if self.goal.form == GoalForm::Strict { 0.0 } else { cost };
-        let is_paid = self.account.allows(view.now, price) && self.keeps_p99(size, view.access, cost, seen);
+        let is_paid = self.account.allows(view.now, price) && self.keeps_p99(size, view.access, age, seen);
         let due = after((apart * (risk / TRIAL_RISK).max(1.0)).max(risk * rare.unwrap_or(0.0)));
         if is_paid && due <= view.now || quiet <= view.now {
             return Decision { not_before: view.now, size };

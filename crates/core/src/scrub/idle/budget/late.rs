@@ -26,11 +26,11 @@ pub(super) struct LateIntervals {
 }
 
 impl LateIntervals {
-    /// How many times as much as over all idle time a plan spends in a second of it lately, 1 or more. `expected_delays`: by cell, what it
+    /// How many times as much as over all idle time a plan spends in a second of it lately, 1 or more. `expected_costs`: by cell, what it
     /// spends if an interval ends there.
-    pub(super) fn pace(&self, expected_delays: &[f64]) -> f64 {
+    pub(super) fn pace(&self, expected_costs: &[f64]) -> f64 {
         let add = |[all, late, count]: [f64; 3], &(cell, [of_all, of_late]): &(usize, [f64; 2])| {
-            [all + of_all * expected_delays[cell], late + of_late * expected_delays[cell], count + of_all]
+            [all + of_all * expected_costs[cell], late + of_late * expected_costs[cell], count + of_all]
         };
         let [all, late, count] = self.ends.iter().fold([0.0; 3], add);
         let imagined = IMAGINED / count;

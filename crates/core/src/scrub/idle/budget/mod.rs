@@ -146,6 +146,7 @@ pub struct Budget {
 impl Budget {
     /// A budget that has seen nothing; it starts cautious.
     pub fn new(goal: Goal) -> Budget {
+        let goal = Goal { mean: goal.mean_to_keep(), ..goal };
         let setting = PolicyState { in_idle_only: true, cautious: true, ..PolicyState::back_to_back(SIZE_MIN) };
         let schedule = Schedule::new(
             Ages::new(&DurationHistogram::default()),
@@ -216,7 +217,7 @@ impl Budget {
         let paid = short.find(|&size| {
             let cost = self.cost_of(size, view.access, most, seen);
             self.account.allows_in_quiet_time(view.now, cost, is_unpaid)
-                && self.keeps_p99(size, view.access, cost, seen)
+                && self.keeps_p99_after(size, view.access, cost, seen)
         });
         paid.or(is_unpaid.then_some(SIZE_MIN))
     }
@@ -232,9 +233,14 @@ impl Budget {
     /// included: the usual cost at this age, or that of the worst recent burst. Once many requests have come, the
     /// latter is limited to a share of the earnings, because otherwise one burst would end the scrub.
     fn cost(&self, size: Bytes, access: AccessPattern, age: f64, seen: &Observed) -> f64 {
+        self.cost_up_to(self.reserve_max(), size, access, age, seen)
+    }
+
+    /// As [`Budget::cost`], with that limit of the cost of the worst recent burst.
+    fn cost_up_to(&self, reserve_max: f64, size: Bytes, access: AccessPattern, age: f64, seen: &Observed) -> f64 {
         let followers = &seen.workload.followers;
         let worst = self.cost_of(size, access, |service| followers.worst_or_imagined(service), seen);
-        let mut worst = worst.min(self.reserve_max());
+        let mut worst = worst.min(reserve_max);
         if size == SIZE_MIN {
             // An imagined burst does not hold back the smallest size while half of the warm-up budget is left:
             // otherwise the followers on a slow disk would never be observed.
@@ -249,10 +255,21 @@ impl Budget {
         (RESERVE_SHARE * self.account.earned()).max(RESERVE_REQUESTS * self.goal.mean.as_secs_f64())
     }
 
-    /// Would at most one foreground request in a hundred exceed the p99 goal after a request that costs up to `cost`
-    /// seconds in all? If the size usually takes longer than that goal, all arrivals that meet it count; otherwise the
-    /// share of its requests that do.
-    fn keeps_p99(&self, size: Bytes, access: AccessPattern, cost: f64, seen: &Observed) -> bool {
+    /// Would at most one foreground request in a hundred exceed the p99 goal after a request sent at this age? Those count that the usual
+    /// burst at this age brings, or the worst of late, which is limited as in [`Budget::cost`].
+    fn keeps_p99(&self, size: Bytes, access: AccessPattern, age: f64, seen: &Observed) -> bool {
+        if self.goal.p99.is_none() {
+            return true;
+        }
+        let service = seen.service.of(size, access);
+        let requests = (RESERVE_SHARE * seen.workload.requests as f64).max(RESERVE_REQUESTS);
+        let reserve_max = Goal::P99_SHARE * requests * service.held(service.high);
+        self.keeps_p99_after(size, access, self.cost_up_to(reserve_max, size, access, age, seen), seen)
+    }
+
+    /// As [`Budget::keeps_p99`], after a request that costs up to `cost` seconds in all. If the size usually takes longer than that goal,
+    /// all arrivals that meet it count; otherwise the share of its requests that do.
+    fn keeps_p99_after(&self, size: Bytes, access: AccessPattern, cost: f64, seen: &Observed) -> bool {
         let Some(p99) = self.goal.p99.map(Nanos::as_secs_f64) else { return true };
         let service = seen.service.of(size, access);
         let held = service.held(service.high);
@@ -267,12 +284,17 @@ impl Budget {
         if self.goal.p99.is_some() { self.goal.mean.as_secs_f64() / Goal::P99_SHARE } else { 0.0 }
     }
 
+    /// The share of a request that delays arrivals by `held` seconds, at the most, in which they lose more than the p99 goal.
+    fn over_p99_share(&self, held: f64) -> f64 {
+        self.goal.p99.map_or(0.0, |p99| (1.0 - p99.as_secs_f64() / held).max(0.0))
+    }
+
     /// The largest size up to `size` that the account can pay for.
     fn affordable(&self, size: Bytes, view: &DiskView, age: f64, seen: &Observed) -> Option<Bytes> {
         let smaller = SIZES.into_iter().rev().filter(|&candidate| candidate <= size);
         smaller.into_iter().find(|&candidate| {
             let cost = self.cost(candidate, view.access, age, seen);
-            self.account.allows(view.now, cost) && self.keeps_p99(candidate, view.access, cost, seen)
+            self.account.allows(view.now, cost) && self.keeps_p99(candidate, view.access, age, seen)
         })
     }
 
@@ -369,8 +391,7 @@ impl Budget {
         // The rest of a request is as likely any part of it: the mean of its square is a third, that of itself a half.
         let together = factor * seen.workload.followers.weighted_by_delay(service.mean);
         let held = service.held(service.mean);
-        let over_p99 = self.goal.p99.map_or(0.0, |p99| (1.0 - p99.as_secs_f64() / held).max(0.0));
-        let weighted_cost = (2.0 / 3.0 * held + over_p99 * self.p99_penalty()) * together;
+        let weighted_cost = (2.0 / 3.0 * held + self.over_p99_share(held) * self.p99_penalty()) * together;
         let imagined = self.goal.mean.as_secs_f64() * REQUESTS_IMAGINED;
         let penalties = self.over_p99 as f64 * self.p99_penalty();
         let rate = self.account.rate(weighted_cost, self.reserve_max(), penalties);
@@ -519,16 +540,18 @@ impl IdlePolicy for Budget {
         }
         if seen.workload.intervals > self.intervals {
             // An interval is numbered by the count of those before it.
-            let predicted = self.schedule.expected_delay(workload.idle_last.as_secs_f64(), self.intervals);
+            let predicted = self.schedule.expected_cost(workload.idle_last.as_secs_f64(), self.intervals);
             let ended = workload.intervals - self.intervals;
             let service = seen.service.of(self.setting.size, AccessPattern::Random);
             let queue_factor = workload.followers.queue_factor(self.setting.wait.as_secs_f64(), service.mean);
-            let usual = 0.5 * service.held(service.mean) * queue_factor;
+            let held = service.held(service.mean);
+            let usual = (0.5 * held + self.over_p99_share(held) * self.p99_penalty()) * queue_factor;
+            let cost = slowdown.lost().as_secs_f64() + self.over_p99 as f64 * self.p99_penalty();
             let is_last_resort = self.is_slow(AccessPattern::Random, seen) && self.is_seldom_planned();
             if self.is_any_size(seen) && !is_last_resort {
-                self.calibration.update(ended as f64 * predicted, slowdown.lost().as_secs_f64(), usual);
+                self.calibration.update(ended as f64 * predicted, cost, usual);
             } else {
-                self.calibration.leave_out(slowdown.lost().as_secs_f64());
+                self.calibration.leave_out(cost);
             }
             self.phases.update(
                 self.schedule.ages(),

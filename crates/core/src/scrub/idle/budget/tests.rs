@@ -82,7 +82,7 @@ fn delays_of_queued_requests_are_learned_and_planned_for() {
     let mut rng = Rng::new(1);
     let lengths: Vec<f64> = (0..INTERVALS).map(|_| rng.exponential(0.05)).collect();
     let length = |interval: u64| lengths[interval as usize];
-    let lost = |budget: &Budget, interval: u64| 2.0 * budget.schedule.expected_delay(length(interval), interval);
+    let lost = |budget: &Budget, interval: u64| 2.0 * budget.schedule.expected_cost(length(interval), interval);
     let mut seen = seen([], 0);
     let mut budget = Budget::new(Goal::default());
     for interval in 0..INTERVALS {

@@ -153,7 +153,7 @@ impl Schedule {
         self.solved_for = Some(solved_for);
         // What a plan costs, as a multiple of what may be spent.
         let late = late();
-        let cost = |plan: &PricePlan| plan.spent * late.pace(&plan.expected_delays) / target;
+        let cost = |plan: &PricePlan| plan.spent * late.pace(&plan.expected_costs) / target;
         let level_min = (price_min / PRICE_MIN).max(1.0).log2() * STEPS as f64;
         let level_min = level_min.min((RUNGS - 1) as f64);
         // The higher the price, the less is spent, down to nothing. The search begins at the plan in use, to make as
@@ -317,10 +317,11 @@ impl Schedule {
         if reach_now > 0.0 { 1.0 - reach_then / reach_now } else { 1.0 }
     }
 
-    /// The expected delay of all requests together, in seconds, if the interval of this number ends at `age`.
-    pub(super) fn expected_delay(&self, age: f64, interval: u64) -> f64 {
+    /// The expected delay of all requests together, and the penalty for those beyond the p99 goal, in seconds, if the interval of this
+    /// number ends at `age`.
+    pub(super) fn expected_cost(&self, age: f64, interval: u64) -> f64 {
         let part = self.ages.part_of(age);
-        self.plan_of(interval, part).map_or(0.0, |plan| plan.expected_delays[part / PARTS])
+        self.plan_of(interval, part).map_or(0.0, |plan| plan.expected_costs[part / PARTS])
     }
 
     /// The share of the total cost of delays, at the price in use, that is the penalty for breaking the max goal:

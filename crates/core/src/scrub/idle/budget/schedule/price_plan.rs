@@ -14,8 +14,9 @@ pub(super) struct PricePlan {
     pub(super) price: f64,
     /// What to send, by [`AccessPattern`].
     pub(super) sides: [Acts; 2],
-    /// By cell: the expected delay of all requests together, in seconds, if an interval ends there.
-    pub(super) expected_delays: Vec<f64>,
+    /// By cell: the expected delay of all requests together, and the penalty for those beyond the p99 goal, in seconds, if an interval
+    /// ends there.
+    pub(super) expected_costs: Vec<f64>,
     /// The expected delay over all intervals, plus penalties, in seconds.
     pub(super) spent: f64,
     /// The part of `spent` that is the penalty for breaking the max goal.
@@ -51,7 +52,7 @@ impl Acts {
 impl PricePlan {
     pub(super) fn nothing(cells: usize, price: f64) -> PricePlan {
         let sides = [Acts::nothing(cells), Acts::nothing(cells)];
-        PricePlan { price, sides, expected_delays: vec![0.0; cells], spent: 0.0, broken: 0.0 }
+        PricePlan { price, sides, expected_costs: vec![0.0; cells], spent: 0.0, broken: 0.0 }
     }
 
     /// The best act for each part of a cell.
@@ -139,12 +140,12 @@ impl PricePlan {
             }
         }
         plan.spent = spent[AccessPattern::Random as usize][0];
-        plan.predict_delays(ages, sides);
+        plan.predict_costs(ages, sides);
         plan
     }
 
-    /// Computes `expected_delays` and `broken`: follows, from age 0 on, the share of the intervals that decides in each cell.
-    pub(super) fn predict_delays(&mut self, ages: &Ages, sides: &[PlanSide; 2]) {
+    /// Computes `expected_costs` and `broken`: follows, from age 0 on, the share of the intervals that decides in each cell.
+    pub(super) fn predict_costs(&mut self, ages: &Ages, sides: &[PlanSide; 2]) {
         let inner = ages.cells().len().saturating_sub(1);
         // The share of the intervals of that age in which the plan decides in the middle of a cell, by [`AccessPattern`].
         let mut shares = [vec![0.0; inner + 2], vec![0.0; inner + 2]];
@@ -166,7 +167,7 @@ impl PricePlan {
         }
     }
 
-    /// Adds to `expected_delays` what a choice that is made in a cell, in a share of the intervals, costs those that end
+    /// Adds to `expected_costs` what a choice that is made in a cell, in a share of the intervals, costs those that end
     /// during it.
     pub(super) fn predict_choice(
         &mut self,
@@ -178,24 +179,25 @@ impl PricePlan {
     ) {
         let (cells, inner) = (ages.cells(), ages.cells().len() - 1);
         let service = choice.service.mean;
+        let [_, p99] = choice.penalties;
         let width = cells[cell + 1].start - cells[cell].start;
-        if service < width && access == AccessPattern::Sequential {
-            self.expected_delays[cell] += share * choice.ends.weight(cell) * choice.mean_delay();
-            return;
-        }
         if service < width {
-            // Only the few arrivals in these seconds meet it.
-            self.expected_delays[cell] += share * choice.ends.weight(cell) * choice.mean_delay() * service / width;
+            let each = choice.mean_delay() + p99.cost * p99.window / service;
+            // If the access is random, only the few arrivals in these seconds meet it.
+            let met = if access == AccessPattern::Sequential { 1.0 } else { service / width };
+            self.expected_costs[cell] += share * choice.ends.weight(cell) * each * met;
             return;
         }
         let end = middle(ages, cell) + service;
+        let over_until = end - service + p99.window;
         // Intervals that end in the first half of the cell end before the request.
         // The whole rest, also where others pass the request sooner: see docs/decisions.md, *What a step is predicted to cost*.
-        self.expected_delays[cell] += 0.5 * share * choice.ends.weight(cell) * service;
+        self.expected_costs[cell] += 0.5 * share * choice.ends.weight(cell) * (service + p99.cost);
         let later_cells =
             (cell + 1..=inner).map(|cell| (cell, middle(ages, cell))).take_while(|&(_, middle)| middle < end);
         later_cells.for_each(|(cell, middle)| {
-            self.expected_delays[cell] += share * choice.ends.weight(cell) * (end - middle);
+            let over = if middle < over_until { p99.cost } else { 0.0 };
+            self.expected_costs[cell] += share * choice.ends.weight(cell) * (end - middle + over);
         });
     }
 }

@@ -52,7 +52,7 @@ fn play(schedule: &Schedule, lengths: &[f64]) -> Tried {
             access = AccessPattern::Sequential;
             tried.lost += share * (age - length).max(0.0);
         }
-        tried.predicted += share * schedule.expected_delay(length, interval);
+        tried.predicted += share * schedule.expected_cost(length, interval);
     }
     tried
 }
