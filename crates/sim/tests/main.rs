@@ -4,6 +4,7 @@ mod budget;
 mod model;
 mod monotone;
 mod observed;
+mod overloaded;
 mod passed_by;
 mod probe;
 mod shipped;

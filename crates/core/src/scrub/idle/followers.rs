@@ -18,6 +18,8 @@ const FIRST: f64 = 100e-6;
 const OCTAVES: usize = 35;
 /// The service times for which the sums are kept, in seconds.
 const SERVICES: [f64; 5] = [1e-3, 4e-3, 16e-3, 64e-3, 256e-3];
+/// A burst is over when the disk has been idle for so long in all since it began, in seconds.
+pub(super) const BURST_GAP: f64 = SERVICES[SERVICES.len() - 1];
 /// The number of intervals that are followed at a time, at most.
 const OPEN_MAX: usize = 8;
 /// The mean over all octaves is mixed into each octave with the weight of this many ends.
@@ -104,7 +106,7 @@ impl Followers {
         let Followers { octaves, all, squares, worst, imagined, open } = self;
         open.retain_mut(|interval| {
             interval.gap += length;
-            let is_open = interval.gap < SERVICES[SERVICES.len() - 1];
+            let is_open = interval.gap < BURST_GAP;
             if !is_open {
                 octaves[interval.octave].add(&interval.sums);
                 all.add(&interval.sums);
@@ -195,6 +197,16 @@ impl Followers {
     /// As [`Followers::queue_factor`], but for the largest recent burst that was seen.
     pub(super) fn worst(&self, service: f64) -> f64 {
         between(&self.worst, service)
+    }
+
+    /// As [`Followers::queue_factor`], the mean of the bursts that are not over yet if the disk has been idle for `idle_for` seconds; 0 if
+    /// there are none. On an overloaded disk they are never over, so no other figure has them.
+    pub(super) fn going_on(&self, idle_for: f64, service: f64) -> f64 {
+        if idle_for >= BURST_GAP || self.open.is_empty() {
+            return 0.0;
+        }
+        let sum: f64 = self.open.iter().map(|interval| between(&interval.sums, service)).sum();
+        sum / self.open.len() as f64
     }
 
     /// The delay of all requests together as a multiple of the delay of the one that ends the interval, 1 or more.

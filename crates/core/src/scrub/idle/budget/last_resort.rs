@@ -7,9 +7,10 @@
 //! from then on. (A long idle time is not waited for: a disk on which a file system writes every five seconds has none.) None is sent in
 //! debt, except in quiet time.
 
-use super::{BROKEN_SHARE, Budget, GoalForm, LOOK_AGAIN, TRIAL_RISK, overrun};
+use super::offers::{Moment, Offer, TRIAL_RISK};
+use super::{BROKEN_SHARE, Budget, GoalForm, LOOK_AGAIN, overrun};
 use crate::scrub::idle::service::{Overrun, SIZE_MIN};
-use crate::scrub::idle::{AccessPattern, Decision, DiskView, Observed};
+use crate::scrub::idle::{AccessPattern, Decision, DecisionHorizon, Observed, WaitReason};
 use crate::units::Nanos;
 
 /// Where an arrival is unlikely, the next request is sent after this multiple of the service time of the last ...
@@ -22,6 +23,27 @@ const BROKEN_MIN: f64 = 1.0;
 const PLAN_REACH: f64 = 0.01;
 /// An idle interval is looked at again after the time that it has lasted so far, and no sooner than after this.
 const LOOK_AGAIN_MIN: Nanos = Nanos::from_millis(10);
+
+/// Where no size is within the max goal, or where, while [`Budget::is_slow`], the plan sends nothing at all or cannot pay for it.
+pub(super) fn offer(budget: &Budget, at: &Moment, best: Option<Offer>) -> Option<Offer> {
+    let waits_for = match best.filter(|_| at.largest.is_some()) {
+        None => WaitReason::TooSlow,
+        Some(best)
+            if at.view.outstanding > 0 || at.is_due(best.decision) || !budget.is_slow(at.view.access, at.seen) =>
+        {
+            return None;
+        }
+        Some(best) if best.waits_for == WaitReason::Budget || budget.is_seldom_planned() => best.waits_for,
+        Some(_) => return None,
+    };
+    Some(Offer { decision: budget.last_resort(at), waits_for })
+}
+
+/// Each request may show that the disk has become faster.
+pub(super) fn lasts(budget: &Budget, at: &Moment, _: Decision, so_far: DecisionHorizon) -> DecisionHorizon {
+    let is_slow = at.largest.is_none() || budget.is_slow(at.view.access, at.seen);
+    if is_slow { DecisionHorizon { requests: 1, ..so_far } } else { so_far }
+}
 
 impl Budget {
     /// Is any size within the max goal, for the first request of an idle interval? (For one that follows another it may be a guess.)
@@ -44,9 +66,8 @@ impl Budget {
         self.schedule.sends_from().is_none_or(|age| reach(age) < PLAN_REACH * reach(0.0))
     }
 
-    /// The decision where no size is within the max goal, or, while [`Budget::is_slow`], the plan sends nothing at all or cannot pay for
-    /// it.
-    pub(super) fn last_resort(&self, view: &DiskView, seen: &Observed) -> Decision {
+    /// When one is sent, and what.
+    fn last_resort(&self, Moment { view, seen, .. }: &Moment) -> Decision {
         let size = SIZE_MIN;
         if view.outstanding > 0 {
             return Decision { not_before: view.ready_after(LOOK_AGAIN), size };
@@ -74,8 +95,13 @@ impl Budget {
         let queue_factor = seen.workload.followers.queue_factor(age, service);
         let risk = share * self.schedule.ending(age, service) * queue_factor;
         let cost = self.cost(size, view.access, age, seen);
-        // One request's cost above the mean is within the strict form.
-        let price = if self.goal.form == GoalForm::Strict { 0.0 } else { cost };
+        // One request's cost above the mean is within the strict form. But while requests come without a pause, as many may wait for this
+        // one as have come.
+        let going_on = |service| seen.workload.followers.going_on(age, service);
+        let price = match self.goal.form {
+            GoalForm::Strict => self.cost_of(size, view.access, going_on, seen),
+            GoalForm::Average => cost,
+        };
         let is_paid = self.account.allows(view.now, price) && self.keeps_p99(size, view.access, age, seen);
         let due = after((apart * (risk / TRIAL_RISK).max(1.0)).max(risk * rare.unwrap_or(0.0)));
         if is_paid && due <= view.now || quiet <= view.now {

@@ -45,8 +45,10 @@ mod calibration;
 mod goal;
 mod last_resort;
 mod late;
+mod offers;
 mod phase;
 mod price;
+mod quiet;
 mod schedule;
 #[cfg(test)]
 mod tests;
@@ -62,19 +64,11 @@ use ages::Ages;
 use calibration::Calibration;
 pub use goal::{Goal, GoalForm};
 use late::Late;
+use offers::Moment;
 use phase::Phases;
 use price::Price;
-use schedule::{AgeAction, PlannedRequest, PriceLevel, Schedule};
+use schedule::{PlannedRequest, PriceLevel, Schedule};
 
-/// In quiet time the service time of a request is at most this share of the time the disk has been idle. With
-/// long-tailed idleness (hazard about 1/x at age x) that makes a collision about as unlikely. A guess.
-const QUIET_SHARE: f64 = 0.02;
-/// Quiet time begins at this multiple of the longest idle interval seen.
-const QUIET_FACTOR: f64 = 2.0;
-/// Quiet time begins no earlier than at this idle time, in seconds.
-const QUIET_MIN: f64 = 60.0;
-/// In quiet time nothing for which the account cannot pay is sent before this idle time, in seconds.
-const QUIET_UNPAID: f64 = 3600.0;
 /// The share of the foreground requests that may lose more than the max goal. The plan's penalty for one that does is
 /// the goal for the mean divided by this share, in seconds, and more once some have.
 const BROKEN_SHARE: f64 = 1e-4;
@@ -91,19 +85,6 @@ const IMAGINED_SHARE: f64 = 0.5;
 const REQUESTS_IMAGINED: f64 = 16.0;
 /// Below this number of foreground requests the policy reports itself as cautious.
 const REQUESTS_MIN: u64 = 32;
-/// The number of first scrub requests that may be sent without a plan: nothing can be planned before a service time is
-/// known. They are of the smallest size, and the account must be able to pay for them.
-const TRIES: u64 = 8;
-/// Such a first request is sent when its hold is at most this share of the time the disk has been idle.
-const TRIES_SHARE: f64 = 0.1;
-/// One scrub request in this many may be a trial of a size not tried recently.
-const TRIAL_EVERY: u64 = 32;
-/// One scrub request in this many may be such a trial where requests delay arrivals for less than their service time:
-/// there a larger one costs little more, and few are sent.
-const TRIAL_EVERY_HELD: u64 = 4;
-/// A trial of a size that recently exceeded the max goal is sent only where at most this share of the intervals of that
-/// age end meanwhile.
-const TRIAL_RISK: f64 = 0.01;
 /// How soon to decide again where nothing is worth its price at any age, or no budget is left.
 const LOOK_AGAIN: Nanos = Nanos::from_secs(1);
 /// A new plan is made whenever the number of intervals has grown by an eighth, or by this number.
@@ -196,32 +177,6 @@ impl Budget {
         self.sizes(access, seen).next_back().filter(|_| access == AccessPattern::Random || self.is_any_size(seen))
     }
 
-    /// The age at which quiet time begins, in seconds; in debt, an hour at least.
-    fn quiet_from(&self, now: Nanos, seen: &Observed) -> f64 {
-        let longest = QUIET_FACTOR * seen.workload.idle.moments().max;
-        let least = if self.account.allows(now, 0.0) { QUIET_MIN } else { QUIET_UNPAID };
-        longest.max(least).max(seen.service.high(SIZE_MIN, AccessPattern::Random) / QUIET_SHARE)
-    }
-
-    /// The size to send in quiet time: the largest that is short relative to the idle time, and for which the account can pay if a
-    /// burst like the worst one seen comes. (Nothing can be held back for one that nothing announced.) After an hour it must pay
-    /// for what usually comes at this age, or nearly, and where it can't the smallest size is sent: otherwise a load that stops
-    /// would stop the scrub. Collisions are rare here, because quiet time must be twice as long each time.
-    fn quiet(&self, view: &DiskView, idle_for: f64, seen: &Observed) -> Option<Bytes> {
-        let is_short = |size: &Bytes| seen.service.high(*size, view.access) <= idle_for * QUIET_SHARE;
-        let mut short = self.sizes(view.access, seen).rev().skip_while(|size| !is_short(size));
-        let is_unpaid = idle_for >= QUIET_UNPAID;
-        let followers = &seen.workload.followers;
-        let usual = |service| followers.queue_factor(idle_for, service);
-        let most = |service| if is_unpaid { usual(service) } else { usual(service).max(followers.worst(service)) };
-        let paid = short.find(|&size| {
-            let cost = self.cost_of(size, view.access, most, seen);
-            self.account.allows_in_quiet_time(view.now, cost, is_unpaid)
-                && self.keeps_p99_after(size, view.access, cost, seen)
-        });
-        paid.or(is_unpaid.then_some(SIZE_MIN))
-    }
-
     /// The cost of a request that collides at an age, in seconds of delay, if as many requests wait for it as `queue_factor` says.
     fn cost_of(&self, size: Bytes, access: AccessPattern, queue_factor: impl Fn(f64) -> f64, seen: &Observed) -> f64 {
         let estimate = seen.service.of(size, access);
@@ -247,7 +202,9 @@ impl Budget {
             let imagined = IMAGINED_SHARE * self.account.warm_up();
             worst = worst.min(self.cost_of(size, access, |service| followers.worst(service), seen).max(imagined));
         }
-        self.cost_of(size, access, |service| followers.queue_factor(age, service), seen).max(worst)
+        // While bursts are not over, as many may wait for this request as have come in them: there is no limit to that.
+        let usual = |service| followers.queue_factor(age, service).max(followers.going_on(age, service));
+        self.cost_of(size, access, usual, seen).max(worst)
     }
 
     /// The most that is held in reserve for a burst, in seconds of delay.
@@ -287,61 +244,6 @@ impl Budget {
     /// The share of a request that delays arrivals by `held` seconds, at the most, in which they lose more than the p99 goal.
     fn over_p99_share(&self, held: f64) -> f64 {
         self.goal.p99.map_or(0.0, |p99| (1.0 - p99.as_secs_f64() / held).max(0.0))
-    }
-
-    /// The largest size up to `size` that the account can pay for.
-    fn affordable(&self, size: Bytes, view: &DiskView, age: f64, seen: &Observed) -> Option<Bytes> {
-        let smaller = SIZES.into_iter().rev().filter(|&candidate| candidate <= size);
-        smaller.into_iter().find(|&candidate| {
-            let cost = self.cost(candidate, view.access, age, seen);
-            self.account.allows(view.now, cost) && self.keeps_p99(candidate, view.access, age, seen)
-        })
-    }
-
-    /// What the plan does at this age, corrected by the clock if a period is believed.
-    fn act(&self, view: &DiskView, idle_for: f64, seen: &Observed) -> AgeAction {
-        // While a foreground request is outstanding the plan is enough: the policy is asked again at its completion.
-        match self.phases.clock(view.now, idle_for).filter(|_| view.outstanding == 0) {
-            Some(clock) => self.schedule.at_clock(idle_for, seen.workload.intervals, view.access, clock),
-            None => self.schedule.at(idle_for, seen.workload.intervals, view.access),
-        }
-    }
-
-    /// The plan's decision for now, before it is checked against the account.
-    fn planned(&self, view: &DiskView, idle_for: f64, seen: &Observed) -> Decision {
-        let AgeAction { size, until } = self.act(view, idle_for, seen);
-        if let Some(size) = size {
-            return Decision { not_before: view.ready_after(Nanos::ZERO).max(view.own_finished), size };
-        }
-        // One nanosecond later, so that the age then lies in the next part.
-        let until = until.min(idle_for + LOOK_AGAIN.as_secs_f64());
-        let wait = Nanos::from_secs_f64(until).saturating_add(Nanos(1));
-        Decision { not_before: view.ready_after(wait), size: SIZE_MIN }
-    }
-
-    /// The age, in seconds, from which one of the first few requests may be sent without a plan.
-    fn tries_from(&self, now: Nanos, seen: &Observed) -> Option<f64> {
-        if seen.service.completions() >= TRIES {
-            return None;
-        }
-        let service = seen.service.of(SIZE_MIN, AccessPattern::Random);
-        let held = service.held(service.high);
-        let age = held / TRIES_SHARE;
-        let is_try = held <= self.goal.max.as_secs_f64();
-        (is_try && self.account.allows(now, self.cost(SIZE_MIN, AccessPattern::Random, age, seen))).then_some(age)
-    }
-
-    /// Now and then the next larger size: if it is unknown, because by its cautious estimate it would never be worth its price;
-    /// or if it recently exceeded the max goal, because that may have passed, but only where an arrival is very unlikely.
-    fn trial(&self, size: Bytes, access: AccessPattern, age: f64, seen: &Observed) -> Option<Bytes> {
-        if !seen.service.completions().is_multiple_of(trial_every(seen)) {
-            return None;
-        }
-        let max = self.goal.max.as_secs_f64();
-        let larger = seen.service.unknown_larger(size, access, max)?;
-        let service = seen.service.of(larger, access);
-        let is_safe = !seen.service.is_known(larger, access) || self.schedule.ending(age, service.high) <= TRIAL_RISK;
-        (service.held(service.mean) <= max && is_safe).then_some(larger)
     }
 
     /// Makes a new plan from the observations.
@@ -414,12 +316,6 @@ fn overrun(size: Bytes, access: AccessPattern, max: f64, seen: &Observed) -> Ove
     Overrun { window: service.mean, share: longer / (seen.slowdown.collisions.max(1)) as f64 }
 }
 
-/// One scrub request in this many may be of a size not tried recently.
-fn trial_every(seen: &Observed) -> u64 {
-    let service = seen.service.of(SIZE_MIN, AccessPattern::Sequential);
-    if service.full_hold_time(service.mean) > 0.0 { TRIAL_EVERY_HELD } else { TRIAL_EVERY }
-}
-
 /// The count at which a plan made at `count` is replaced: an eighth more, and 1 to `step_max` more.
 fn next_due(count: u64, step_max: u64) -> u64 {
     count + (count / 8).clamp(1, step_max)
@@ -427,105 +323,16 @@ fn next_due(count: u64, step_max: u64) -> u64 {
 
 impl IdlePolicy for Budget {
     fn decide(&self, view: &DiskView, seen: &Observed) -> Decision {
-        let Some(largest) = self.largest(view.access, seen) else { return self.last_resort(view, seen) };
-        let idle_for = if view.outstanding == 0 { view.now.since(view.idle_since).as_secs_f64() } else { 0.0 };
-        let planned = self.planned(view, idle_for, seen);
-        // The size that was planned may have become too slow since.
-        let allowed = |size| self.allows_size(size, view.access, seen);
-        let size = SIZES.into_iter().rfind(|&size| size <= planned.size && allowed(size)).unwrap_or(largest);
-        let size = self.trial(size, view.access, idle_for, seen).unwrap_or(size);
-        let affordable = self.affordable(size, view, idle_for, seen);
-        let decision = match affordable {
-            Some(size) => Decision { size, ..planned },
-            None => Decision { not_before: planned.not_before.max(view.now.saturating_add(LOOK_AGAIN)), size },
-        };
-        let is_waiting = view.outstanding == 0 && decision.not_before > view.now;
-        let is_stuck =
-            is_waiting && self.is_slow(view.access, seen) && (affordable.is_none() || self.is_seldom_planned());
-        let last_resort = is_stuck.then(|| self.last_resort(view, seen));
-        let decision = last_resort.filter(|last| last.not_before < decision.not_before).unwrap_or(decision);
-        // Quiet time changes nothing before it can begin.
-        let soonest = view.idle_since.saturating_add(Nanos::from_secs_f64(QUIET_MIN));
-        let may_be_quiet = idle_for > QUIET_MIN || decision.not_before > soonest;
-        let quiet = may_be_quiet.then(|| self.quiet_from(view.now, seen));
-        let tries = self.tries_from(view.now, seen);
-        let is_more = |size: &Bytes| decision.not_before > view.now || *size > decision.size;
-        if quiet.is_some_and(|quiet| idle_for > quiet)
-            && let Some(size) = self.quiet(view, idle_for, seen).filter(is_more)
-        {
-            return Decision { not_before: view.now, size };
-        }
-        if decision.not_before > view.now && tries.is_some_and(|from| idle_for > from) {
-            return Decision { not_before: view.now, size: SIZE_MIN };
-        }
-        if view.outstanding > 0 {
-            return decision;
-        }
-        // One nanosecond later, so that the age then exceeds the limit.
-        let exceptions = [quiet, tries];
-        let exceptions = exceptions.into_iter().flatten().filter(|&from| idle_for <= from);
-        let at = |from| view.idle_since.saturating_add(Nanos::from_secs_f64(from)).saturating_add(Nanos(1));
-        let earliest = exceptions.map(|from| at(from).max(view.own_finished)).fold(decision.not_before, Nanos::min);
-        Decision { not_before: earliest, ..decision }
+        self.best_offer(&Moment::new(self, view, seen)).decision
     }
 
     fn waits_for(&self, view: &DiskView, seen: &Observed) -> WaitReason {
-        if view.outstanding > 0 {
-            return WaitReason::InUse;
-        }
-        if self.largest(view.access, seen).is_none() {
-            return WaitReason::TooSlow;
-        }
-        // During the cautious start the planned wait means nothing, so the reason is idleness without a length.
-        let idle_for = view.now.since(view.idle_since).as_secs_f64();
-        match self.affordable(SIZE_MIN, view, idle_for, seen) {
-            None => WaitReason::Budget,
-            Some(_) => {
-                let state = self.state();
-                WaitReason::Idleness(Some(state.wait).filter(|wait| !state.cautious && *wait > Nanos::ZERO))
-            }
-        }
+        if view.outstanding > 0 { WaitReason::InUse } else { self.best_offer(&Moment::new(self, view, seen)).waits_for }
     }
 
     fn horizon(&self, decision: Decision, view: &DiskView, seen: &Observed) -> DecisionHorizon {
-        let Some(largest) = self.largest(view.access, seen) else {
-            return DecisionHorizon { until: Nanos::MAX, requests: 1 };
-        };
-        let idle_for = view.now.since(view.idle_since).as_secs_f64();
-        let intervals = seen.workload.intervals;
-        // The age at which the plan, or the size for quiet time, may change.
-        let (size, until) = match self.phases.clock(view.now, idle_for) {
-            None => {
-                let AgeAction { size, until } = self.schedule.at(idle_for, intervals, view.access);
-                (size, until)
-            }
-            Some(clock) => {
-                let until = self.schedule.until_clock(idle_for, intervals, view.access, decision.size, clock);
-                (Some(decision.size), until)
-            }
-        };
-        let until = match (until > QUIET_MIN).then(|| self.quiet_from(view.now, seen)) {
-            Some(quiet) if until > quiet && idle_for <= quiet => quiet,
-            Some(quiet) if until > quiet => {
-                let sizes = SIZES.into_iter().map(|size| seen.service.high(size, view.access) / QUIET_SHARE);
-                sizes.chain([QUIET_UNPAID]).filter(|&age| age > idle_for).fold(until, f64::min)
-            }
-            _ => until,
-        };
-        let until = view.idle_since.saturating_add(Nanos::from_secs_f64(until));
-        let completions = seen.service.completions();
-        let (every, size) = (trial_every(seen), size.map_or(SIZE_MIN, |size| size.min(largest)));
-        let trial = match seen.service.unknown_larger(size, AccessPattern::Sequential, self.goal.max.as_secs_f64()) {
-            Some(_) => every - completions % every,
-            None => u64::MAX,
-        };
-        let is_trial = trial == every;
-        let solved = self.completions_due().saturating_sub(completions);
-        let is_learning =
-            is_trial || self.account.is_fading() || !seen.service.is_known(decision.size, AccessPattern::Sequential);
-        let is_learning = is_learning || view.access == AccessPattern::Random || self.is_slow(view.access, seen);
-        let requests = if is_learning { 1 } else { trial.min(solved).max(1) };
-        DecisionHorizon { until: until.min(seen.service.fresh_until()), requests }
+        let horizon = self.shortest_horizon(&Moment::new(self, view, seen), decision);
+        DecisionHorizon { until: horizon.until.min(seen.service.fresh_until()), ..horizon }
     }
 
     fn learn(&mut self, at: Nanos, seen: &Observed) {
