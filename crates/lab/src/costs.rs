@@ -2,16 +2,18 @@
 
 use scrubjay_core::quantity::{show_count, show_time};
 pub use scrubjay_research::costs::slowdown_mean;
+use scrubjay_research::workload::DeviceLoad;
 use scrubjay_sim::exact::ScrubFigures;
 
 /// The foreground in words: `12,345 requests in 2 h 5 min, idle for 90.0 % of it in 1,234 intervals`.
-pub fn foreground(outcome: &ScrubFigures) -> String {
+pub fn foreground(load: &DeviceLoad, outcome: &ScrubFigures) -> String {
     let idle = outcome.idle_total.as_secs_f64() / outcome.span.as_secs_f64().max(1e-9);
     let (requests, intervals) = (show_count(outcome.requests), show_count(outcome.intervals));
     format!(
-        "{requests} requests in {}, idle for {} of it in {intervals} intervals",
+        "{requests} requests in {}, idle for {} of it in {intervals} intervals by {}",
         show_time(outcome.span),
-        percent(idle)
+        percent(idle),
+        load.service.about()
     )
 }
 

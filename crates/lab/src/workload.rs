@@ -1,11 +1,11 @@
 //! The traces that the arguments name; notes about them go to standard error.
 
-use crate::args::{DiskModelArgs, ServiceArg, Traces};
+use crate::args::{DiskModelArgs, Traces};
 use anyhow::Result;
 use scrubjay_cli::say::say;
 use scrubjay_core::quantity::{show_count, show_time};
 use scrubjay_research::workload::{self, DeviceLoad, Hold, ISSUED_ONLY, TraceFiles, TraceNote};
-use scrubjay_trace::{OpenOptions, Record, ServiceSource, Trace};
+use scrubjay_trace::{ChosenService, OpenOptions, Record, Trace};
 
 /// The options with which the named traces are opened.
 pub fn options(traces: &Traces) -> Result<OpenOptions> {
@@ -25,18 +25,10 @@ pub fn for_each(trace: Trace, devices: &[String], each: impl FnMut(&Record)) -> 
     Ok(trace)
 }
 
-/// The source of service times that the arguments ask for.
-pub fn service(disk: &DiskModelArgs) -> ServiceSource {
-    match disk.service {
-        ServiceArg::Model => ServiceSource::Model(disk.disk),
-        ServiceArg::Recorded => ServiceSource::Recorded(disk.disk),
-    }
-}
-
 /// Reads each file as a trace of its own; one load for each device of it, the busiest first.
 pub fn load(traces: &Traces, disk: &DiskModelArgs, hold: Hold) -> Result<Vec<DeviceLoad>> {
     let files = TraceFiles { files: &traces.files, options: options(traces)?, devices: &traces.device };
-    let (loads, notes) = workload::load(&files, service(disk), hold)?;
+    let (loads, notes) = workload::load(&files, &ChosenService::new(disk.service.choice(), disk.disk), hold)?;
     notes.iter().for_each(say_note);
     Ok(loads)
 }

@@ -14,13 +14,13 @@ use scrubjay_research::cut::DevicePart;
 use scrubjay_research::tune::{self, TuneTask, TuneTimes};
 use scrubjay_research::tune_document::TuneDocument;
 use scrubjay_research::workload::DeviceLoad;
-use scrubjay_trace::{PartPeriods, Periods};
+use scrubjay_trace::{PartPeriods, Periods, ServiceSource};
 use std::time::Instant;
 
-/// A device's name, the arrival of its first request, and the columns `idle`, `busy`, `work` (u64) and `requests`
-/// (u32), as bytes.
+/// A device's name, the arrival of its first request, the columns `idle`, `busy`, `work` (u64) and `requests` (u32), as bytes, and where
+/// the service times are from.
 type PartColumns<'py> =
-    (String, u64, Bound<'py, PyBytes>, Bound<'py, PyBytes>, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
+    (String, u64, Bound<'py, PyBytes>, Bound<'py, PyBytes>, Bound<'py, PyBytes>, Bound<'py, PyBytes>, String);
 
 /// Converts a part for Python.
 pub fn columns<'py>(py: Python<'py>, part: &DevicePart) -> PartColumns<'py> {
@@ -29,11 +29,11 @@ pub fn columns<'py>(py: Python<'py>, part: &DevicePart) -> PartColumns<'py> {
     let periods = &part.periods;
     let counts: Vec<u8> = periods.requests.iter().flat_map(|count| count.to_le_bytes()).collect();
     let (idle, busy, work) = (times(&periods.idle), times(&periods.busy), times(&periods.work));
-    (part.name.clone(), periods.started.0, idle, busy, work, PyBytes::new(py, &counts))
+    (part.name.clone(), periods.started.0, idle, busy, work, PyBytes::new(py, &counts), part.service.name().to_owned())
 }
 
 fn periods(columns: &PartColumns<'_>) -> PartPeriods {
-    let (_, started, idle, busy, work, requests) = columns;
+    let (_, started, idle, busy, work, requests, _) = columns;
     let times = |bytes: &Bound<'_, PyBytes>| {
         let words = bytes.as_bytes().as_chunks::<8>().0;
         words.iter().map(|word| u64::from_le_bytes(*word)).collect()
@@ -62,9 +62,13 @@ pub fn tune_parts(
     let task = task(py, [slowdown, max_slowdown, goal, sizes, disk])?;
     let started = Instant::now();
     // Parts are taken one at a time, because together they need more memory than their join.
-    let mut all = Periods::default();
+    let (mut all, mut source) = (Periods::default(), ServiceSource::Model(task.disk));
     for part in parts.try_iter()? {
-        let part = periods(&part?.extract()?);
+        let columns: PartColumns<'_> = part?.extract()?;
+        if columns.6 == ServiceSource::Recorded(task.disk).name() {
+            source = ServiceSource::Recorded(task.disk);
+        }
+        let part = periods(&columns);
         all.join(&part).map_err(|error| raised(py, JobError::Input(error.to_string())))?;
     }
     let periods = all;
@@ -73,7 +77,7 @@ pub fn tune_parts(
         return Ok(None);
     }
     run(py, progress, threads, move |control| {
-        let loads = [DeviceLoad { name, periods, requests: Vec::new() }];
+        let loads = [DeviceLoad { name, periods, requests: Vec::new(), service: source }];
         let started = Instant::now();
         let tuned = tune::tune(&loads, &task, control)?;
         let took = TuneTimes { read, tune: started.elapsed() };

@@ -6,10 +6,9 @@ use scrubjay_core::named::{NamedRow, named};
 use scrubjay_core::scrub::disk_server::ServiceModel;
 use scrubjay_core::scrub::idle::{Parameter, ParameterValue};
 use scrubjay_jobs::parameter::{self, PolicyChoice};
-use scrubjay_research::trace_info::ServiceChoice;
 use scrubjay_research::workload;
 use scrubjay_sim::play::Playable;
-use scrubjay_trace::ServiceSource;
+use scrubjay_trace::ServiceChoice;
 
 /// The result of `parse` for an option's text.
 ///
@@ -29,22 +28,13 @@ pub fn disk(py: Python<'_>, text: &str) -> PyResult<ServiceModel> {
     parsed(py, "disk", text, workload::disk_model)
 }
 
-/// The source of service times, for `info` and `idle`.
-pub fn service_choice(py: Python<'_>, text: &str) -> PyResult<ServiceChoice> {
+/// Where service times are to be taken from.
+pub fn service(py: Python<'_>, text: &str) -> PyResult<ServiceChoice> {
     match text {
         "auto" => Ok(ServiceChoice::Auto),
         "recorded" => Ok(ServiceChoice::Recorded),
         "model" => Ok(ServiceChoice::Model),
         _ => Err(refused(py, "service", &format!("`{text}` is not one of auto, recorded, model"))),
-    }
-}
-
-/// The source of service times, for `tune` and `simulate`.
-pub fn service(py: Python<'_>, text: &str, disk: ServiceModel) -> PyResult<ServiceSource> {
-    match text {
-        "model" => Ok(ServiceSource::Model(disk)),
-        "recorded" => Ok(ServiceSource::Recorded(disk)),
-        _ => Err(refused(py, "service", &format!("`{text}` is not one of model, recorded"))),
     }
 }
 

@@ -32,7 +32,7 @@ use scrubjay_research::workload::{self, DeviceFilter, DeviceLoad, Hold, TraceNot
 use scrubjay_study::idleness::{self, IdleStudy};
 use scrubjay_trace::cut::TracePart;
 use scrubjay_trace::idleness::Idleness;
-use scrubjay_trace::{Input, OpenOptions, Record, ServiceSource, Trace};
+use scrubjay_trace::{ChosenService, Input, OpenOptions, Record, Trace};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -142,7 +142,7 @@ impl TraceHandle {
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<(Vec<String>, Vec<String>, Vec<String>)> {
         let task = parts::task(py, [slowdown, max_slowdown, goal, sizes, disk])?;
-        let service = settings::service(py, service, task.disk)?;
+        let service = ChosenService::new(settings::service(py, service)?, task.disk);
         let (trace, devices, paths) = (self.opened(py)?, self.devices.clone(), self.paths());
         run(py, progress, threads, move |control| {
             let started = Instant::now();
@@ -175,7 +175,7 @@ impl TraceHandle {
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<(Vec<String>, Vec<String>)> {
         let disk = settings::disk(py, disk)?;
-        let service = settings::service(py, service, disk)?;
+        let service = ChosenService::new(settings::service(py, service)?, disk);
         let policy = settings::policy(py, policy)?;
         let given = settings::parameters(py, &parameters)?;
         UnusedParameter::check(policy.name(), policy.uses(), &given)
@@ -242,7 +242,7 @@ impl TraceHandle {
         disk: &str,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let service = settings::service(py, service, settings::disk(py, disk)?)?;
+        let service = ChosenService::new(settings::service(py, service)?, settings::disk(py, disk)?);
         let (path, options, devices) = (self.one_file(py)?, self.options, self.devices.clone());
         let bytes = bytes.map_or(0..u64::MAX, |(start, end)| start..end);
         let part = TracePart { bytes, from: Nanos(times.0), until: times.1.map(Nanos) };
@@ -300,7 +300,7 @@ impl TraceHandle {
         progress: Option<&Bound<'_, PyAny>>,
         convert: impl FnOnce(ReadTrace) -> T + Send + 'static,
     ) -> PyResult<T> {
-        let (service, disk) = (settings::service_choice(py, service)?, settings::disk(py, disk)?);
+        let (service, disk) = (settings::service(py, service)?, settings::disk(py, disk)?);
         let (trace, devices) = (self.opened(py)?, self.devices.clone());
         run(py, progress, 0, move |control| {
             let task = InfoTask { devices: &devices, service, disk, is_studied };
@@ -333,7 +333,7 @@ fn loads(
     control: &JobControl,
     trace: Trace,
     devices: &[String],
-    service: ServiceSource,
+    service: ChosenService,
     hold: Hold,
 ) -> Result<(Vec<DeviceLoad>, Vec<TraceNote>), ResearchError> {
     let (loads, notes) = workload::loads_of(control, trace, devices, service, hold)?;

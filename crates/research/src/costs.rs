@@ -1,5 +1,6 @@
 //! Figures of a simulated scrub, as fields of JSON.
 
+use crate::workload::DeviceLoad;
 use scrubjay_core::units::Nanos;
 use scrubjay_sim::exact::ScrubFigures;
 use serde::Serialize;
@@ -39,15 +40,19 @@ pub struct TraceSummaryDocument {
     span_seconds: f64,
     intervals: u64,
     idle_seconds: f64,
+    /// Where the foreground's service times are from.
+    service: &'static str,
 }
 
-impl From<&ScrubFigures> for TraceSummaryDocument {
-    fn from(outcome: &ScrubFigures) -> TraceSummaryDocument {
+impl TraceSummaryDocument {
+    /// The figures of a load, of which `outcome` is one.
+    pub fn new(load: &DeviceLoad, outcome: &ScrubFigures) -> TraceSummaryDocument {
         TraceSummaryDocument {
             requests: outcome.requests,
             span_seconds: outcome.span.as_secs_f64(),
             intervals: outcome.intervals,
             idle_seconds: outcome.idle_total.as_secs_f64(),
+            service: load.service.name(),
         }
     }
 }

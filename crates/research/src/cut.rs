@@ -5,7 +5,9 @@ use crate::job_control::JobControl;
 use crate::workload::{self, DeviceFilter};
 use scrubjay_jobs::JobError;
 use scrubjay_trace::cut::{self, DISORDER_MAX, TracePart};
-use scrubjay_trace::{Devices, Input, InputError, OpenOptions, PartCollector, PartPeriods, ServiceSource, TraceSource};
+use scrubjay_trace::{
+    ChosenService, Devices, Input, InputError, OpenOptions, PartCollector, PartPeriods, ServiceSource, TraceSource,
+};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
@@ -17,6 +19,8 @@ pub struct DevicePart {
     pub name: String,
     /// Its busy periods.
     pub periods: PartPeriods,
+    /// Where its service times are from: the same in all parts.
+    pub service: ServiceSource,
 }
 
 /// Cuts a trace into at most `parts` parts; one, if it is compressed or its format cannot be cut.
@@ -55,9 +59,10 @@ pub fn part_of(
     options: OpenOptions,
     part: &TracePart,
     devices: &[String],
-    service: ServiceSource,
+    service: ChosenService,
 ) -> Result<Vec<DevicePart>, ResearchError> {
     let name = path.display().to_string();
+    let service = chosen(path, options, devices, service)?;
     let mut trace = if part.bytes.start == 0 && part.until.is_none() {
         workload::open(std::slice::from_ref(&path), options)?
     } else {
@@ -97,9 +102,32 @@ pub fn part_of(
     let name_of = |index: usize, devices: &Devices| devices.names()[index].clone();
     let parts = order.into_iter().filter_map(|index| {
         let periods = collectors[index].take()?.finish();
-        Some(DevicePart { name: name_of(index, trace.devices()), periods })
+        Some(DevicePart { name: name_of(index, trace.devices()), periods, service })
     });
     Ok(parts.collect())
+}
+
+/// The batches, at most, at the beginning of a trace by which the source of its service times is chosen.
+const BATCHES: usize = 16;
+
+/// The source of service times of all parts of a trace, by its beginning.
+fn chosen(
+    path: &Path,
+    options: OpenOptions,
+    devices: &[String],
+    mut service: ChosenService,
+) -> Result<ServiceSource, ResearchError> {
+    let mut trace = workload::open(std::slice::from_ref(&path), options)?;
+    let mut filter = DeviceFilter::new(devices);
+    for _ in 0..BATCHES {
+        if service.is_chosen() || trace.next_batch().map_err(ResearchError::Trace)?.is_none() {
+            break;
+        }
+        let known = trace.devices();
+        let wanted = trace.records().iter().filter(|record| filter.wants(record.device, known));
+        wanted.for_each(|record| service.add(record, |_, _| ()));
+    }
+    Ok(service.finish(|_, _| ()))
 }
 
 /// Names the file in the error of a piece of it.

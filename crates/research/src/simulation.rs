@@ -115,7 +115,7 @@ impl SimulationDocument<'_> {
             sha256: &[],
             policy: policy.name(),
             parameters: policy.named_values(parameters).into_iter().map(json).collect(),
-            ground: TraceSummaryDocument::from(outcome),
+            ground: TraceSummaryDocument::new(load, outcome),
             tally: CostDocument::from(outcome),
             above_goal_p99: *above_p99,
         }

@@ -1,9 +1,8 @@
 //! The figures of a trace as JSON: schema 1. Fields are added, never renamed or taken away, within a schema.
 
-use scrubjay_core::scrub::disk_server::ServiceModel;
+use scrubjay_trace::Trace;
 use scrubjay_trace::formats::ClockOrigin;
 use scrubjay_trace::summary::{DurationSpread, IdleFacts, KindFacts, TraceFacts};
-use scrubjay_trace::{ServiceSource, Trace};
 use serde::Serialize;
 
 /// The JSON object of one trace. Ratios are from 0 to 1.
@@ -195,9 +194,9 @@ impl Durations {
 
 impl Idle {
     fn new(idle: &IdleFacts) -> Idle {
-        let (service, model) = served(idle.service);
+        let model = idle.service.model();
         Idle {
-            service,
+            service: idle.service.name(),
             model_positioning_seconds: model.positioning.as_secs_f64(),
             model_seconds_per_mib: model.per_mib.as_secs_f64(),
             lengths: Durations::new(&idle.lengths),
@@ -213,13 +212,5 @@ impl Idle {
                 })
                 .collect(),
         }
-    }
-}
-
-/// Where service times come from, as a word, and the model.
-pub fn served(service: ServiceSource) -> (&'static str, ServiceModel) {
-    match service {
-        ServiceSource::Recorded(model) => ("recorded", model),
-        ServiceSource::Model(model) => ("model", model),
     }
 }

@@ -82,7 +82,7 @@ impl TuneDocument<'_> {
             version: scrubjay_control::version::version(),
             trace: &load.name,
             sha256: &[],
-            ground: TraceSummaryDocument::from(&tuned.idle_class),
+            ground: TraceSummaryDocument::new(load, &tuned.idle_class),
             goal_mean_seconds: task.goal.mean.as_secs_f64(),
             goal_max_seconds: task.goal.max.as_secs_f64(),
             wait_seconds: best.map(|best| best.pair.wait.as_secs_f64()),

@@ -8,8 +8,8 @@ use scrubjay_core::units::{Nanos, SECTOR_BYTES};
 use scrubjay_jobs::JobError;
 use scrubjay_trace::formats::{self, Format};
 use scrubjay_trace::{
-    ArrivalSource, DeviceId, Devices, Input, Malformed, OpenOptions, Periods, Record, ServiceQueue, ServiceSource,
-    Trace, TraceSource,
+    ArrivalSource, ChosenService, DeviceId, Devices, Input, Malformed, OpenOptions, Periods, Record, ServiceQueue,
+    ServiceSource, Trace, TraceSource,
 };
 use std::collections::HashMap;
 use std::fs::File;
@@ -24,6 +24,8 @@ pub struct DeviceLoad {
     pub periods: Periods,
     /// Its requests, if they are held.
     pub requests: Vec<ForegroundRequest>,
+    /// Where their service times are from.
+    pub service: ServiceSource,
 }
 
 /// Which data of a trace are held.
@@ -242,15 +244,10 @@ impl TraceCheck {
 }
 
 /// A note, if the model disk is too slow for the load.
-fn slow_model_note(
-    load: &DeviceLoad,
-    [first, last]: [Nanos; 2],
-    service: ServiceSource,
-    format: &'static Format,
-) -> Option<TraceNote> {
+fn slow_model_note(load: &DeviceLoad, [first, last]: [Nanos; 2], format: &'static Format) -> Option<TraceNote> {
     let (traced, played) = (last.since(first), load.periods.span());
     let is_behind = played.0 > traced.0.saturating_mul(2) && load.periods.requests_total() >= DOUBTED_MIN;
-    let is_model = matches!(service, ServiceSource::Model(_));
+    let is_model = matches!(load.service, ServiceSource::Model(_));
     (is_model && is_behind).then(|| TraceNote::DiskTooSlow {
         load: load.name.clone(),
         traced,
@@ -276,13 +273,13 @@ pub struct TraceFiles<'a> {
 /// A trace cannot be opened or read, lacks a device, or none has a request.
 pub fn load(
     traces: &TraceFiles<'_>,
-    service: ServiceSource,
+    service: &ChosenService,
     hold: Hold,
 ) -> Result<(Vec<DeviceLoad>, Vec<TraceNote>), ResearchError> {
     let (mut loads, mut notes) = (Vec::new(), Vec::new());
     for file in traces.files {
         let trace = open(std::slice::from_ref(file), traces.options)?;
-        let (file_loads, file_notes) = loads_of(&JobControl::default(), trace, traces.devices, service, hold)?;
+        let (file_loads, file_notes) = loads_of(&JobControl::default(), trace, traces.devices, service.clone(), hold)?;
         loads.extend(file_loads);
         notes.extend(file_notes);
     }
@@ -305,17 +302,18 @@ pub fn loads_of(
     control: &JobControl,
     trace: Trace,
     devices: &[String],
-    service: ServiceSource,
+    mut service: ChosenService,
     hold: Hold,
 ) -> Result<(Vec<DeviceLoad>, Vec<TraceNote>), ResearchError> {
     let mut held: Vec<(DeviceId, ServiceQueue, DeviceLoad, [Nanos; 2])> = Vec::new();
     let mut places: HashMap<DeviceId, usize> = HashMap::new();
     let mut last: Option<(DeviceId, usize)> = None;
-    let (trace, mut notes) = for_each_under(control, trace, devices, |record| {
+    let mut add = |service, record: &Record| {
         let place = match last {
             Some((device, place)) if device == record.device => place,
             _ => *places.entry(record.device).or_insert_with(|| {
-                let load = DeviceLoad { name: String::new(), periods: Periods::default(), requests: Vec::new() };
+                let load =
+                    DeviceLoad { name: String::new(), periods: Periods::default(), requests: Vec::new(), service };
                 held.push((record.device, ServiceQueue::new(service), load, [record.arrival; 2]));
                 held.len() - 1
             }),
@@ -328,7 +326,9 @@ pub fn loads_of(
         if hold == Hold::Requests {
             load.requests.push(request);
         }
-    })?;
+    };
+    let (trace, mut notes) = for_each_under(control, trace, devices, |record| service.add(record, &mut add))?;
+    service.finish(&mut add);
     // If devices are chosen by name, the load's name still says which of several it is.
     let has_one_device = trace.devices().names().len() == 1;
     held.sort_by_key(|(_, _, load, _)| std::cmp::Reverse(load.periods.requests_total()));
@@ -337,7 +337,7 @@ pub fn loads_of(
     for (device, _, load, times) in held {
         let name = if has_one_device { file.clone() } else { format!("{file}:{}", trace.devices().name(device)) };
         let load = DeviceLoad { name, ..load };
-        notes.extend(slow_model_note(&load, times, service, trace.format()));
+        notes.extend(slow_model_note(&load, times, trace.format()));
         loads.push(load);
     }
     Ok((loads, notes))

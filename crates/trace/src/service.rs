@@ -14,6 +14,93 @@ pub enum ServiceSource {
     Model(ServiceModel),
 }
 
+impl ServiceSource {
+    /// Its name in JSON: `recorded` or `model`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ServiceSource::Recorded(_) => "recorded",
+            ServiceSource::Model(_) => "model",
+        }
+    }
+
+    /// The modelled disk, of which the times are that are not recorded.
+    pub const fn model(self) -> ServiceModel {
+        match self {
+            ServiceSource::Recorded(model) | ServiceSource::Model(model) => model,
+        }
+    }
+
+    /// In words.
+    pub const fn about(self) -> &'static str {
+        match self {
+            ServiceSource::Recorded(_) => "recorded response times",
+            ServiceSource::Model(_) => "the model disk",
+        }
+    }
+}
+
+/// Where service times are to be taken from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ServiceChoice {
+    /// Recorded, if the trace begins with response times, else the model.
+    #[default]
+    Auto,
+    /// The trace's response times, where it has them.
+    Recorded,
+    /// The model of the disk.
+    Model,
+}
+
+/// The number of first records from which it is decided whether a trace has response times.
+const FIRST_RECORDS: usize = 4096;
+
+/// Chooses the source of a trace's service times by its first records, which it holds back until then.
+#[derive(Clone, Debug)]
+pub struct ChosenService {
+    choice: ServiceChoice,
+    disk: ServiceModel,
+    beginning: Vec<Record>,
+    source: Option<ServiceSource>,
+}
+
+impl ChosenService {
+    /// Chooses for a trace of this modelled disk.
+    pub fn new(choice: ServiceChoice, disk: ServiceModel) -> ChosenService {
+        ChosenService { choice, disk, beginning: Vec::new(), source: None }
+    }
+
+    /// Takes the next record; `each` gets it with its source, once that is known, and after those that were held back.
+    pub fn add(&mut self, record: &Record, mut each: impl FnMut(ServiceSource, &Record)) {
+        if let Some(source) = self.source {
+            return each(source, record);
+        }
+        self.beginning.push(*record);
+        if self.is_chosen() {
+            self.finish(each);
+        }
+    }
+
+    /// Have records enough been seen to choose?
+    pub fn is_chosen(&self) -> bool {
+        self.source.is_some() || self.choice != ServiceChoice::Auto || self.beginning.len() >= FIRST_RECORDS
+    }
+
+    /// Chooses by what was seen, and gives `each` what was held back. Returns the source.
+    pub fn finish(&mut self, mut each: impl FnMut(ServiceSource, &Record)) -> ServiceSource {
+        // Zeros in every record of the beginning are no measured times, whatever the format.
+        let is_measured = |record: &Record| record.response.is_some_and(|time| time > Nanos::ZERO);
+        let is_recorded = match self.choice {
+            ServiceChoice::Auto => self.beginning.iter().any(is_measured),
+            ServiceChoice::Recorded => true,
+            ServiceChoice::Model => false,
+        };
+        let source = if is_recorded { ServiceSource::Recorded(self.disk) } else { ServiceSource::Model(self.disk) };
+        let source = *self.source.get_or_insert(source);
+        self.beginning.drain(..).for_each(|record| each(source, &record));
+        source
+    }
+}
+
 /// The state of the disk's queue that matters: when it will be empty.
 #[derive(Clone, Debug)]
 pub struct ServiceQueue {

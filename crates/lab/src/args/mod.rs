@@ -16,7 +16,7 @@ mod tune;
 pub use array::{NoiseArg as ArrayNoise, QueueArg as ArrayQueue, SimulateArray};
 pub use integrity::{SimulateIntegrity, Synthetic};
 pub use simulate::{Simulate, SimulateScrub, SimulateWatch, Simulated};
-pub use source::{DiskModelArgs, ServiceArg, Traces};
+pub use source::{DiskModelArgs, Traces};
 pub use study::{Out, Studied, StudyArgs, StudyIdle, StudyIntegrity, StudyMlet, StudyScrub, StudyShear};
 pub use tune::Tune;
 

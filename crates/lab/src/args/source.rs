@@ -6,6 +6,7 @@ use scrubjay_core::quantity;
 use scrubjay_core::scrub::disk_server::ServiceModel;
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_research::workload;
+use scrubjay_trace::ServiceChoice;
 use std::path::PathBuf;
 
 /// Which traces, and what of them.
@@ -32,7 +33,7 @@ pub struct Traces {
 #[derive(Debug, Args)]
 pub struct DiskModelArgs {
     /// Source of the foreground's service times
-    #[arg(long, value_enum, default_value_t = ServiceArg::Model, help_heading = "Disk")]
+    #[arg(long, value_enum, default_value_t = ServiceArg::Auto, help_heading = "Disk")]
     pub service: ServiceArg,
     /// Disk model: a name, or the time for positioning and the time per MiB
     #[arg(long, value_name = "MODEL|TIME,TIME", default_value = workload::DISK, value_parser = named::disk_model(), hide_possible_values = true, help_heading = "Disk")]
@@ -42,8 +43,21 @@ pub struct DiskModelArgs {
 /// Sources of service times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ServiceArg {
-    /// The model of the disk
-    Model,
+    /// Recorded, if the trace begins with response times, else the model
+    Auto,
     /// The trace's response times, where it has them
     Recorded,
+    /// The model of the disk
+    Model,
+}
+
+impl ServiceArg {
+    /// What the argument asks for.
+    pub const fn choice(self) -> ServiceChoice {
+        match self {
+            ServiceArg::Auto => ServiceChoice::Auto,
+            ServiceArg::Recorded => ServiceChoice::Recorded,
+            ServiceArg::Model => ServiceChoice::Model,
+        }
+    }
 }

@@ -1,12 +1,10 @@
 //! The arguments of `trace`.
 
 use super::{named, source};
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use scrubjay_cli::args::exit_codes::TRACES as EXIT_CODES;
 use scrubjay_core::quantity;
-use scrubjay_core::scrub::disk_server::ServiceModel;
 use scrubjay_core::units::Nanos;
-use scrubjay_research::workload;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -65,12 +63,9 @@ pub struct Info {
     /// Which traces
     #[command(flatten)]
     pub traces: source::Traces,
-    /// Source of the service times
-    #[arg(long, value_enum, default_value_t = GeneratedServiceArg::Auto, help_heading = "Disk")]
-    pub service: GeneratedServiceArg,
-    /// Disk model: a name, or the time for positioning and the time per MiB
-    #[arg(long, value_name = "MODEL|TIME,TIME", default_value = workload::DISK, value_parser = named::disk_model(), hide_possible_values = true, help_heading = "Disk")]
-    pub disk: ServiceModel,
+    /// How long requests took
+    #[command(flatten)]
+    pub disk: source::DiskModelArgs,
     /// Print the figures as one JSON object
     #[arg(long, help_heading = "Output")]
     pub json: bool,
@@ -80,17 +75,6 @@ pub struct Info {
     /// Replace the page that is there
     #[arg(long, requires = "plot", help_heading = "Output")]
     pub force: bool,
-}
-
-/// Sources of service times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum GeneratedServiceArg {
-    /// Recorded, if the trace begins with response times, else the model
-    Auto,
-    /// The trace's response times, where it has them
-    Recorded,
-    /// The model of the disk
-    Model,
 }
 
 /// How a trace is written.

@@ -55,7 +55,7 @@ fn print(
 ) -> io::Result<()> {
     let PolicyDescription { outcome, above_p99 } = played;
     let set: Vec<String> = policy.named_values(parameters).into_iter().map(text).collect();
-    print_line(out, format_args!("{}: {}", load.name, costs::foreground(outcome)))?;
+    print_line(out, format_args!("{}: {}", load.name, costs::foreground(load, outcome)))?;
     print_line(out, format_args!("  {}: {}", policy.name(), set.join(", ")))?;
     let (read, used) = (Bytes(outcome.scrub_bytes), percent(outcome.used_ratio()));
     print_line(

@@ -1,7 +1,7 @@
 //! The traces under study.
 
 use super::spinner::Spinner;
-use crate::args::{DiskModelArgs, ServiceArg, Traces};
+use crate::args::{DiskModelArgs, Traces};
 use crate::workload;
 use anyhow::Result;
 use scrubjay_cli::exit::Usage;
@@ -10,6 +10,7 @@ use scrubjay_cli::say::say;
 use scrubjay_core::quantity::show_count;
 use scrubjay_research::trace_hash;
 use scrubjay_research::workload::{DeviceLoad, Hold};
+use scrubjay_trace::ServiceSource;
 use std::path::PathBuf;
 
 /// Requests of a device, at least: fewer give no useful result.
@@ -47,11 +48,21 @@ pub fn read(traces: &Traces, disk: &DiskModelArgs, facts: &mut StudyProvenance) 
     let model = disk.disk;
     let (fixed, per_mib) = (model.positioning.as_millis_f64(), model.per_mib.as_millis_f64());
     facts.add("disk", format!("{fixed} ms a request and {per_mib} ms a MiB"));
-    let service = match disk.service {
-        ServiceArg::Model => "the disk's, by the size of the request",
-        ServiceArg::Recorded => "from the response times of the trace; the disk's where it has none",
+    let (recorded, modelled) = (
+        "from the response times of the trace; the disk's where it has none",
+        "the disk's, by the size of the request",
+    );
+    let is_recorded = |load: &DeviceLoad| matches!(load.service, ServiceSource::Recorded(_));
+    let service = match (loads.iter().any(is_recorded), loads.iter().all(is_recorded)) {
+        (_, true) => recorded.to_owned(),
+        (false, _) => modelled.to_owned(),
+        (true, false) => {
+            let names: Vec<&str> =
+                loads.iter().filter(|load| is_recorded(load)).map(|load| load.name.as_str()).collect();
+            format!("of {} {recorded}; of the others {modelled}", names.join(", "))
+        }
     };
-    facts.add("service times", service.to_owned());
+    facts.add("service times", service);
     Ok(loads)
 }
 

@@ -1,7 +1,7 @@
 //! `scrubjay trace info`: the figures of a trace, for people, as JSON, and as a page.
 
 use super::show;
-use crate::args::trace::{GeneratedServiceArg as ServiceArg, Info};
+use crate::args::trace::Info;
 use crate::workload;
 use anyhow::{Context, Result};
 use scrubjay_cli::exit::{Exit, Usage};
@@ -10,7 +10,7 @@ use scrubjay_cli::say::shown_path;
 use scrubjay_research::job_control::JobControl;
 use scrubjay_research::trace_document::TraceDocument;
 use scrubjay_research::trace_hash;
-use scrubjay_research::trace_info::{self, HeldIntervals, InfoTask, ReadTrace, ServiceChoice};
+use scrubjay_research::trace_info::{self, HeldIntervals, InfoTask, ReadTrace};
 use scrubjay_study::idleness::{self, IdleStudy};
 use std::io::{self, Write};
 use std::path::Path;
@@ -23,12 +23,12 @@ pub fn run(args: &Info) -> Result<Exit> {
     args.plot.as_deref().map_or(Ok(()), |folder| page::check_folder("--plot", folder, args.force))?;
     let files = &args.traces.files;
     let trace = scrubjay_research::workload::open(files, workload::options(&args.traces)?)?;
-    let service = match args.service {
-        ServiceArg::Auto => ServiceChoice::Auto,
-        ServiceArg::Recorded => ServiceChoice::Recorded,
-        ServiceArg::Model => ServiceChoice::Model,
+    let task = InfoTask {
+        devices: &args.traces.device,
+        service: args.disk.service.choice(),
+        disk: args.disk.disk,
+        is_studied: args.plot.is_some(),
     };
-    let task = InfoTask { devices: &args.traces.device, service, disk: args.disk, is_studied: args.plot.is_some() };
     let ReadTrace { trace, summary, study, notes } = trace_info::walk(trace, &task, &JobControl::default())?;
     notes.iter().for_each(workload::say_note);
     let facts = summary.facts();

@@ -5,7 +5,6 @@ use scrubjay_cli::columns::{self, TextTable};
 use scrubjay_cli::say::print_prose;
 use scrubjay_core::quantity::show_count;
 use scrubjay_core::units::{Bytes, Nanos};
-use scrubjay_research::trace_document::served;
 use scrubjay_trace::summary::{IdleFacts, TraceFacts};
 use scrubjay_trace::{RequestKind, ServiceSource, Trace};
 use std::io::{self, Write};
@@ -98,7 +97,7 @@ fn print_idle(idle: &IdleFacts, out: &mut impl Write) -> io::Result<()> {
         "idle",
         &format!("{count} intervals, {share} of the time; the longest 15 % of them hold {longest} of it"),
     )?;
-    let (source, disk) = served(idle.service);
+    let (source, disk) = (idle.service.name(), idle.service.model());
     let model = format!("{} + {} a MiB", seconds(disk.positioning.as_secs_f64()), seconds(disk.per_mib.as_secs_f64()));
     let source = match idle.service {
         ServiceSource::Recorded(_) => format!("{source} (response times; where there is none, the disk model {model})"),

@@ -22,7 +22,7 @@ pub fn print(
     let best = &answer.pair;
     let outcome = &best.outcome;
     let scrub_rate = outcome.bytes_per_second();
-    print_line(out, format_args!("{}: {}", load.name, costs::foreground(outcome)))?;
+    print_line(out, format_args!("{}: {}", load.name, costs::foreground(load, outcome)))?;
     print_line(out, format_args!("  wait {}, then requests of {}", show_wait(best.wait), best.size))?;
     let share = percent(scrub_rate / tuned.idle_disk_rate);
     print_line(out, format_args!("  reads      {}, {share} of what the disk could alone", rate(scrub_rate)))?;

@@ -54,9 +54,10 @@ class TraceHandle:
     def cuts(self, parts: int, disorder: Optional[int]) -> List[Tuple[Tuple[int, int], Tuple[int, Optional[int]]]]: ...
     def __arrow_c_stream__(self, requested_schema: Optional[object] = None) -> object: ...
 
-DevicePart = Tuple[str, int, bytes, bytes, bytes, bytes]
+DevicePart = Tuple[str, int, bytes, bytes, bytes, bytes, str]
 """A device's name, when its first request of the part arrived (ns), and a column each of its busy periods: idle before (ns,
-uint64), length (ns, uint64), work that a later start would move (ns, uint64), requests (uint32)."""
+uint64), length (ns, uint64), work that a later start would move (ns, uint64), requests (uint32); and where
+their service times are from, ``recorded`` or ``model``."""
 
 def tune_parts(
     name: str,

@@ -216,7 +216,7 @@ class Trace:
         goal: str = _core.GOAL,
         sizes: str = _core.SIZES,
         min_requests: int = _core.MIN_REQUESTS,
-        service: str = "model",
+        service: str = "auto",
         disk: str = _core.DISK,
         threads: int = 0,
         progress: Optional[Progress] = None,
@@ -255,7 +255,7 @@ class Trace:
     def simulate(
         self,
         policy: str = "budget",
-        service: str = "model",
+        service: str = "auto",
         disk: str = _core.DISK,
         threads: int = 0,
         progress: Optional[Progress] = None,

@@ -39,7 +39,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
     add("--goal", default=_core.GOAL, metavar="FORM", help="when the mean must be kept [default: %(default)s]")
     add("--sizes", default=_core.SIZES, metavar="A..B", help="request sizes to try [default: %(default)s]")
     add("--min-requests", type=int, default=_core.MIN_REQUESTS, metavar="N", help="of a device [default: %(default)s]")
-    add("--service", default="model", choices=["model", "recorded"], help="source of service times [default: %(default)s]")
+    add("--service", default="auto", choices=["auto", "recorded", "model"], help="source of service times [default: %(default)s]")
     add("--disk", default=_core.DISK, metavar="MODEL", help="disk model [default: %(default)s]")
     add("--format", metavar="NAME", help="format [default: detected]")
     add("--device", action="append", metavar="NAME", help="only this device; may be repeated")

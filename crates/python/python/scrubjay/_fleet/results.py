@@ -40,6 +40,7 @@ SCHEMA = pa.schema(
         ("span_seconds", pa.float64()),
         ("intervals", pa.int64()),
         ("idle_seconds", pa.float64()),
+        ("service", pa.string()),
         ("goal_mean_seconds", pa.float64()),
         ("goal_max_seconds", pa.float64()),
         ("wait_seconds", pa.float64()),
@@ -128,12 +129,12 @@ def keep(out: str, key: str, part: int, devices: List[Any]) -> List[str]:
     """Keeps the busy periods of each device of a part; gives the devices' names."""
     folder = _work(out, key)
     os.makedirs(folder, exist_ok=True)
-    for number, (_, started, idle, busy, work, requests) in enumerate(devices):
+    for number, (_, started, idle, busy, work, requests, service) in enumerate(devices):
         columns = [
             pa.Array.from_buffers(kind.type, len(data) // kind.type.byte_width, [None, pa.py_buffer(data)])
             for kind, data in zip(_PART, (idle, busy, work, requests))
         ]
-        schema = _PART.with_metadata({"started": str(started)})
+        schema = _PART.with_metadata({"started": str(started), "service": service})
         _appear(os.path.join(folder, f"{part}-{number}.parquet"), pa.Table.from_arrays(columns, schema=schema))
     names = [device[0] for device in devices]
     # Last of all: a part without its names was not read to its end.
@@ -160,8 +161,9 @@ def kept(out: str, key: str, parts: int, device: str) -> Iterator[Any]:
             continue
         path = os.path.join(_work(out, key), f"{part}-{names.index(device)}.parquet")
         table = pq.read_table(path, memory_map=True).combine_chunks()
-        started = int(table.schema.metadata[b"started"])
-        yield (device, started, *(_bytes(table[name]) for name in _PART.names))
+        metadata = table.schema.metadata
+        columns = (_bytes(table[name]) for name in _PART.names)
+        yield (device, int(metadata[b"started"]), *columns, metadata[b"service"].decode())
 
 
 def sweep(out: str, key: str) -> None:

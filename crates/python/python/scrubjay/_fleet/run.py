@@ -42,7 +42,7 @@ def tune(
     goal: str = _core.GOAL,
     sizes: str = _core.SIZES,
     min_requests: int = _core.MIN_REQUESTS,
-    service: str = "model",
+    service: str = "auto",
     disk: str = _core.DISK,
     format: Optional[str] = None,
     device: Union[str, Sequence[str], None] = None,
@@ -341,8 +341,8 @@ def _check(options) -> None:
     from .. import open as open_trace
 
     open_trace("-", options.format, options.device, options.time_unit, options.block)
-    if options.service not in ("model", "recorded"):
-        raise OptionError(f"service: `{options.service}` is not one of model, recorded")
+    if options.service not in ("auto", "recorded", "model"):
+        raise OptionError(f"service: `{options.service}` is not one of auto, recorded, model")
     _core.tune_parts(
         "", [], options.slowdown, options.max_slowdown, options.goal, options.sizes, 1, options.disk, 1, None
     )

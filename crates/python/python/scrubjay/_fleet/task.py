@@ -23,7 +23,7 @@ class Options:
     goal: str = _core.GOAL
     sizes: str = _core.SIZES
     min_requests: int = _core.MIN_REQUESTS
-    service: str = "model"
+    service: str = "auto"
     disk: str = _core.DISK
     format: Optional[str] = None
     device: Tuple[str, ...] = field(default=())
