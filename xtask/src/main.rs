@@ -87,7 +87,7 @@ const VERBS: &[Chore] = &[
     },
     Chore {
         name: "bench-budget",
-        arguments: "[--seconds N] [--disk WORD] [--load WORD] [--goal MS] [--detector NAME] [--busy]",
+        arguments: "[--seconds N] [--disk WORD] [--load WORD] [--goal MS] [--detector NAME] [--busy] | --sensitivity [WORD]",
         help: "what a scrub costs a program that reads the same disk, and what it reads meanwhile; as root",
         run: bench::budget::run,
     },

@@ -4,12 +4,14 @@
 //! `--only`: those whose name contains one of the texts.
 //! With `--judge` it plays near-empty disks and loads that change, too, with eight goals around each of five, and says which loads
 //! fall short of what is wanted (`judge.rs`); `--quick`: with three goals; `--pairs FILE` keeps what the pairs read.
+//! `--sensitivity`: what the budget reads of eight loads (`sensitivity.rs`).
 //!
 //! Without it, it prints a line for each load and goal, over five goals around it: the budget's throughput as a share of the pair's (mean
 //! and least); as shares of the goal, the greatest mean slowdown so far and the greatest at the end; and the throughput in
 //! MB/s of the budget, of the pair, and of an Oracle that uses the longest idle intervals from their beginning.
 
 mod judge;
+mod sensitivity;
 
 use scrubjay_core::scrub::disk_server::ServiceModel;
 use scrubjay_core::scrub::idle::{Budget, Goal, GoalForm};
@@ -52,6 +54,10 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
             "--only" => only = arguments.next().unwrap_or_default(),
             "--judge" => is_judged = true,
+            "--sensitivity" => {
+                sensitivity::print();
+                return Ok(());
+            }
             "--quick" => is_quick = true,
             "--pairs" => pairs = arguments.next(),
             option if option.starts_with('-') => return Err(format!("{option}: no such option").into()),

@@ -5,10 +5,12 @@
 //! with its statistical error. Reads during which the machine stalled (`stalls`) are left out of both, and counted.
 //! "What the goal allows" is what the best window in hindsight reads of the load (`allowed`); `--allowed` prints only that, for
 //! all loads, disks and goals. `--short` prints the tables of docs/budget.md, and a summary of all their rows.
+//! `--sensitivity [WORD]` plays the budget with each of its constants halved and doubled (`sensitivity`).
 //! `SCRUBJAY=path` measures another program than this tree's.
 
 mod allowed;
 mod client;
+mod sensitivity;
 mod stalls;
 
 use super::{Scratch, build, number_after, output_of};
@@ -132,6 +134,12 @@ impl BudgetBenchOptions {
 /// # Errors
 /// When a disk cannot be made, or a run fails.
 pub fn run(arguments: &[String]) -> Result<bool> {
+    if let [first, words @ ..] = arguments
+        && first == "--sensitivity"
+    {
+        sensitivity::print(words.first().map_or("", String::as_str))?;
+        return Ok(true);
+    }
     let options = BudgetBenchOptions::of(arguments)?;
     if options.allowed {
         print_allowed(&options)?;
