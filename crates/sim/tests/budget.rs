@@ -294,6 +294,25 @@ fn the_first_seconds_are_used() {
     }
 }
 
+/// Bursts of a thousand requests in 5 ms, 100,000 a second on average, on a disk that takes 0.1 ms and half a millisecond for each MiB.
+#[test]
+fn a_fast_disk_keeps_its_goal_beside_a_hundred_thousand_requests_a_second() {
+    let (gap, think) = (TimeSpan::Exponential { mean: Nanos(5000) }, TimeSpan::Exponential { mean: ms(5) });
+    let load = Bursts::new(1000, gap, think, TimeSpan::Fixed(Nanos(4000)), Rng::new(1)).take(1_000_000);
+    let load: scrubjay_trace::Periods = load.collect();
+    assert!((90_000.0..110_000.0).contains(&(load.requests_total() as f64 / load.span().as_secs_f64())));
+    let disk = ServiceModel { positioning: Nanos(100_000), per_mib: Nanos(500_000) };
+    let mut before = 0.0;
+    for micros in [20, 50, 100, 200] {
+        let goal = Goal::new(Nanos(micros * 1000), ms(50));
+        let learned = exact::learner(&load, disk, PolicyConfig::budget(goal).policy().as_mut());
+        let (mean, read) = (learned.outcome.slowdown_mean_seconds(), learned.outcome.bytes_per_second() / 1e6);
+        assert!(mean <= goal.mean.as_secs_f64(), "{micros} us: {mean} s");
+        assert!(read > before && read >= 20.0, "{micros} us: {read} MB/s, {before} with less");
+        before = read;
+    }
+}
+
 /// At most one request in a hundred is delayed by more than the p99 goal. The plan prices that: it does not run into its fence.
 #[test]
 fn a_p99_goal_is_priced_and_kept() {

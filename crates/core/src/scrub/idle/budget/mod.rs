@@ -7,6 +7,9 @@
 //! end intervals. [`account`] keeps the books: every foreground request earns the goal, every delay spends. It sets how
 //! much the plan may spend in a second of idle time.
 //!
+//! What may send a request beside the plan is in one list ([`offers`]): a trial of another size, the last resort of a slow disk, quiet
+//! time, and the first tries.
+//!
 //! The account is also a fence: whatever the plan expects, no request is sent that is likely to cost more than the
 //! budget left. So after some hundred requests the mean *so far* exceeds the goal by no more than the cost of one scrub
 //! request. That can be much: a collision with the first request of an unprecedented burst can cost what the goal
@@ -29,7 +32,7 @@
 //! TOS 5(2): wait only if idle times vary).
 //!
 //! The goal for the 99th percentile is a price and a fence, too. One request that loses more costs the plan what a hundred earn, and
-//! is charged as that. The fence: a request that takes longer than that goal is sent only if at most
+//! is charged as that; a mean beyond a tenth of it counts as a tenth. The fence: a request that takes longer than that goal is sent only if at most
 //! one in a hundred foreground requests exceeds the goal even when all that are likely to meet it do. Otherwise a
 //! shorter one is sent.
 //!
