@@ -212,3 +212,23 @@ fn the_simulator_and_the_tuner_agree() {
     }
     assert!(simulate("lossless")["scrub_bytes"].as_u64() > simulated["scrub_bytes"].as_u64());
 }
+
+/// Idle means the same for all of them: by the recorded responses, unless another source is asked for.
+#[test]
+fn all_commands_find_the_same_idle_intervals() {
+    let bench = bench();
+    for (source, name) in [(&[][..], "recorded"), (&["--service", "model"], "model")] {
+        let document = |command: &[&str]| {
+            let ran = bench.run(&[command, &["usr.csv", "--device", "usr_0", "--json"], source].concat());
+            assert_eq!(ran.code, Some(0), "{ran:?}");
+            documents(&ran).remove(0)
+        };
+        let info = document(&["trace", "info"]);
+        assert_eq!(info["idle"]["service"], name);
+        for command in [&["tune"][..], &["simulate", "scrub", "--policy", "budget"]] {
+            let document = document(command);
+            assert_eq!(document["service"], name, "{command:?}");
+            assert_eq!(document["intervals"], info["idle"]["count"], "{command:?}, {name}");
+        }
+    }
+}

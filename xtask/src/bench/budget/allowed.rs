@@ -34,15 +34,15 @@ const STOP_SHARES: &[f64] = &[0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75];
 /// What the idle intervals of a load offer, and what the best window reads of that within a goal. Both in bytes per second
 /// of the time that the load takes alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Offer {
+pub struct AllowedRead {
     pub idle_time: f64,
     pub allowed: f64,
 }
 
-impl Offer {
+impl AllowedRead {
     /// For idle intervals in seconds. Each is followed by `burst` requests one after the other, of which the first waits for the
     /// scrub's. The goals for the mean and the maximum are in seconds.
-    pub fn of(idle: &[f64], burst: u32, disk: DiskService, goal: f64, maximum: f64) -> Offer {
+    pub fn of(idle: &[f64], burst: u32, disk: DiskService, goal: f64, maximum: f64) -> AllowedRead {
         let mut sorted = idle.to_vec();
         sorted.sort_by(f64::total_cmp);
         let longest = sorted.last().copied().unwrap_or(0.0);
@@ -73,7 +73,7 @@ impl Offer {
             }
         }
         let offered: f64 = idle.iter().map(|&interval| (interval - disk.seek).max(0.0) * disk.nominal_rate).sum();
-        Offer { idle_time: offered / time, allowed: best / time }
+        AllowedRead { idle_time: offered / time, allowed: best / time }
     }
 
     /// `allowed` as a share of `idle_time`; `None`: there is no idle time.
@@ -113,14 +113,14 @@ mod tests {
 
     #[test]
     fn regular_idle_intervals_are_read_almost_whole() {
-        let offer = Offer::of(&[0.050; 100], 1, DISK, 0.0001, 0.050);
+        let offer = AllowedRead::of(&[0.050; 100], 1, DISK, 0.0001, 0.050);
         assert!(offer.share() > Some(0.9), "{offer:?}");
     }
 
     #[test]
     fn with_a_goal_of_zero_nothing_is_allowed() {
         let idle: Vec<f64> = (1..=100).map(|place| f64::from(place) / 1000.0).collect();
-        assert_eq!(Offer::of(&idle, 1, DISK, 0.0, 0.050).allowed, 0.0);
+        assert_eq!(AllowedRead::of(&idle, 1, DISK, 0.0, 0.050).allowed, 0.0);
     }
 
     #[test]

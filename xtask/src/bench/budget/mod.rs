@@ -15,7 +15,7 @@ mod stalls;
 
 use super::{Scratch, build, number_after, output_of};
 use crate::place::{root, target_folder};
-use allowed::{DiskService, Offer};
+use allowed::{AllowedRead, DiskService};
 use anyhow::{Context, Result, bail, ensure};
 use client::{ClientLoad, Latencies, Think};
 use rustix::process::{Pid, Signal, kill_process};
@@ -225,9 +225,9 @@ fn timing_of(disk: &LabDisk, seek: &str, rate: &str) -> Result<DiskService> {
 }
 
 /// What a goal, in milliseconds, allows.
-fn offer(load: &ClientLoad, disk: DiskService, goal: &str) -> Result<Offer> {
+fn offer(load: &ClientLoad, disk: DiskService, goal: &str) -> Result<AllowedRead> {
     let goal = goal.parse::<f64>().context("a goal in milliseconds")? / 1e3;
-    Ok(Offer::of(&load.idle_intervals(ALLOWED_SECONDS, disk.seek, 4), load.burst, disk, goal, GOAL_MAX))
+    Ok(AllowedRead::of(&load.idle_intervals(ALLOWED_SECONDS, disk.seek, 4), load.burst, disk, goal, GOAL_MAX))
 }
 
 /// Prints a table of what the goals allow, and of its share of what idle time offers.

@@ -11,7 +11,7 @@ use std::process::Command;
 const FOLDER: &str = "crates/core/src/scrub/idle";
 
 /// A constant that is a plain number.
-struct Constant {
+struct PolicyConstant {
     file: PathBuf,
     line: usize,
     name: String,
@@ -81,7 +81,7 @@ fn shares(played: &[Played], shipped: &[Played]) -> [f64; 2] {
 }
 
 /// All plain numbers among the constants of a folder, without those of tests.
-fn constants(folder: &Path) -> Result<Vec<Constant>> {
+fn constants(folder: &Path) -> Result<Vec<PolicyConstant>> {
     let mut found = Vec::new();
     let mut entries: Vec<PathBuf> = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
     entries.sort();
@@ -98,17 +98,23 @@ fn constants(folder: &Path) -> Result<Vec<Constant>> {
 }
 
 /// The constant that a line declares, if it is a plain number.
-fn constant(file: &Path, line: usize, text: &str) -> Option<Constant> {
+fn constant(file: &Path, line: usize, text: &str) -> Option<PolicyConstant> {
     let (_, declared) = text.split_once("const ")?;
     let (name, rest) = declared.split_once(": ")?;
     let (kind, value) = rest.split_once(" = ")?;
     let value = value.strip_suffix(';')?.replace('_', "").parse().ok()?;
     let is_number = matches!(kind, "f64" | "u64" | "u32" | "usize");
-    is_number.then(|| Constant { file: file.to_owned(), line, name: name.to_owned(), kind: kind.to_owned(), value })
+    is_number.then(|| PolicyConstant {
+        file: file.to_owned(),
+        line,
+        name: name.to_owned(),
+        kind: kind.to_owned(),
+        value,
+    })
 }
 
 /// The text of a file in which one constant is multiplied.
-fn changed(text: &str, constant: &Constant, factor: f64) -> String {
+fn changed(text: &str, constant: &PolicyConstant, factor: f64) -> String {
     let value = constant.value * factor;
     let value = if constant.kind == "f64" { format!("{value:?}") } else { format!("{}", value.round().max(1.0)) };
     let changed = |(line, old): (usize, &str)| match old.split_once(" = ") {
@@ -154,7 +160,7 @@ mod tests {
     #[test]
     fn a_constant_is_a_plain_number_and_is_changed_alone() {
         let text = "const ONE: f64 = 0.25;\npub(super) const MANY: u64 = 8_000;\nconst OTHER: f64 = 1.0 / 64.0;\n";
-        let found: Vec<Constant> =
+        let found: Vec<PolicyConstant> =
             text.lines().enumerate().filter_map(|(line, text)| constant(Path::new("x.rs"), line, text)).collect();
         assert_eq!(found.iter().map(|constant| constant.value).collect::<Vec<_>>(), [0.25, 8000.0]);
         assert_eq!(

@@ -7,8 +7,8 @@
 //! from then on. (A long idle time is not waited for: a disk on which a file system writes every five seconds has none.) None is sent in
 //! debt, except in quiet time.
 
-use super::offers::{Moment, Offer, TRIAL_RISK};
-use super::{BROKEN_SHARE, Budget, GoalForm, LOOK_AGAIN, overrun};
+use super::moment::{Moment, Offer};
+use super::{BROKEN_SHARE, Budget, GoalForm, LOOK_AGAIN, TRIAL_RISK, overrun};
 use crate::scrub::idle::service::{Overrun, SIZE_MIN};
 use crate::scrub::idle::{AccessPattern, Decision, DecisionHorizon, Observed, WaitReason};
 use crate::units::Nanos;

@@ -48,6 +48,7 @@ mod calibration;
 mod goal;
 mod last_resort;
 mod late;
+mod moment;
 mod offers;
 mod phase;
 mod price;
@@ -67,7 +68,6 @@ use ages::Ages;
 use calibration::Calibration;
 pub use goal::{Goal, GoalForm};
 use late::Late;
-use offers::Moment;
 use phase::Phases;
 use price::Price;
 use schedule::{PlannedRequest, PriceLevel, Schedule};
@@ -88,6 +88,9 @@ const IMAGINED_SHARE: f64 = 0.5;
 const REQUESTS_IMAGINED: f64 = 16.0;
 /// Below this number of foreground requests the policy reports itself as cautious.
 const REQUESTS_MIN: u64 = 32;
+/// A trial of a size that recently exceeded the max goal is sent only where at most this share of the intervals of that
+/// age end meanwhile.
+const TRIAL_RISK: f64 = 0.01;
 /// How soon to decide again where nothing is worth its price at any age, or no budget is left.
 const LOOK_AGAIN: Nanos = Nanos::from_secs(1);
 /// A new plan is made whenever the number of intervals has grown by an eighth, or by this number.
@@ -326,15 +329,15 @@ fn next_due(count: u64, step_max: u64) -> u64 {
 
 impl IdlePolicy for Budget {
     fn decide(&self, view: &DiskView, seen: &Observed) -> Decision {
-        self.best_offer(&Moment::new(self, view, seen)).decision
+        self.best_offer(view, seen).decision
     }
 
     fn waits_for(&self, view: &DiskView, seen: &Observed) -> WaitReason {
-        if view.outstanding > 0 { WaitReason::InUse } else { self.best_offer(&Moment::new(self, view, seen)).waits_for }
+        if view.outstanding > 0 { WaitReason::InUse } else { self.best_offer(view, seen).waits_for }
     }
 
     fn horizon(&self, decision: Decision, view: &DiskView, seen: &Observed) -> DecisionHorizon {
-        let horizon = self.shortest_horizon(&Moment::new(self, view, seen), decision);
+        let horizon = self.shortest_horizon(view, seen, decision);
         DecisionHorizon { until: horizon.until.min(seen.service.fresh_until()), ..horizon }
     }
 

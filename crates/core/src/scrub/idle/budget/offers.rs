@@ -4,8 +4,9 @@
 //! which nothing is known. [`Budget`] decides, says what it waits for, and says how long a decision lasts by asking each in turn. Another
 //! exception to the plan is one more row.
 
+use super::moment::{Moment, Offer, OfferSource};
 use super::schedule::AgeAction;
-use super::{Budget, LOOK_AGAIN, last_resort, quiet};
+use super::{Budget, LOOK_AGAIN, TRIAL_RISK, last_resort, quiet};
 use crate::scrub::idle::followers::BURST_GAP;
 use crate::scrub::idle::service::{SIZE_MIN, SIZES};
 use crate::scrub::idle::{AccessPattern, Decision, DecisionHorizon, DiskView, Observed, WaitReason};
@@ -21,67 +22,20 @@ const TRIAL_EVERY: u64 = 32;
 /// One scrub request in this many may be such a trial where requests delay arrivals for less than their service time:
 /// there a larger one costs little more, and few are sent.
 const TRIAL_EVERY_HELD: u64 = 4;
-/// A trial of a size that recently exceeded the max goal is sent only where at most this share of the intervals of that
-/// age end meanwhile.
-pub(super) const TRIAL_RISK: f64 = 0.01;
-
-/// A request that may be sent, and what is waited for until then.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Offer {
-    pub(super) decision: Decision,
-    pub(super) waits_for: WaitReason,
-}
-
-/// The moment of a decision.
-#[derive(Debug)]
-pub(super) struct Moment<'a> {
-    pub(super) view: &'a DiskView,
-    pub(super) seen: &'a Observed,
-    /// How long the disk has been idle, in seconds.
-    pub(super) idle_for: f64,
-    /// The largest size that may be sent; `None`: none, for now.
-    pub(super) largest: Option<Bytes>,
-}
-
-/// One of the offers.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Source {
-    /// What it offers, if the best of those before it is this; `None`: nothing, or nothing better.
-    pub(super) offer: fn(&Budget, &Moment, Option<Offer>) -> Option<Offer>,
-    /// How long, as far as it is concerned, that decision lasts: at most as long as the last argument says.
-    pub(super) lasts: fn(&Budget, &Moment, Decision, DecisionHorizon) -> DecisionHorizon,
-}
 
 /// All offers. The soonest is taken; of two that may be sent at the same time the larger, or the first.
-const OFFERS: [Source; 5] = [
-    Source { offer: plan, lasts: plan_lasts },
-    Source { offer: trial, lasts: trial_lasts },
-    Source { offer: last_resort::offer, lasts: last_resort::lasts },
-    Source { offer: quiet::offer, lasts: quiet::lasts },
-    Source { offer: first_tries, lasts: |_, _, _, so_far| so_far },
+const OFFERS: [OfferSource; 5] = [
+    OfferSource { offer: plan, lasts: plan_lasts },
+    OfferSource { offer: trial, lasts: trial_lasts },
+    OfferSource { offer: last_resort::offer, lasts: last_resort::lasts },
+    OfferSource { offer: quiet::offer, lasts: quiet::lasts },
+    OfferSource { offer: first_tries, lasts: |_, _, _, so_far| so_far },
 ];
-
-impl<'a> Moment<'a> {
-    pub(super) fn new(budget: &Budget, view: &'a DiskView, seen: &'a Observed) -> Moment<'a> {
-        let idle_for = if view.outstanding == 0 { view.now.since(view.idle_since).as_secs_f64() } else { 0.0 };
-        Moment { view, seen, idle_for, largest: budget.largest(view.access, seen) }
-    }
-
-    /// The time at which the disk will have been idle for longer than `age` seconds: a nanosecond later.
-    pub(super) fn after(&self, age: f64) -> Nanos {
-        let DiskView { idle_since, own_finished, .. } = self.view;
-        idle_since.saturating_add(Nanos::from_secs_f64(age)).saturating_add(Nanos(1)).max(*own_finished)
-    }
-
-    /// May this be sent now?
-    pub(super) fn is_due(&self, decision: Decision) -> bool {
-        decision.not_before <= self.view.now
-    }
-}
 
 impl Budget {
     /// The best of all offers.
-    pub(super) fn best_offer(&self, at: &Moment) -> Offer {
+    pub(super) fn best_offer(&self, view: &DiskView, seen: &Observed) -> Offer {
+        let at = &Moment::new(self, view, seen);
         let start = |offer: &Offer| offer.decision.not_before.max(at.view.now);
         let better = |best: Offer, other: Offer| match start(&other).cmp(&start(&best)) {
             std::cmp::Ordering::Less => other,
@@ -96,7 +50,8 @@ impl Budget {
     }
 
     /// How long a decision lasts if no foreground request arrives.
-    pub(super) fn shortest_horizon(&self, at: &Moment, decision: Decision) -> DecisionHorizon {
+    pub(super) fn shortest_horizon(&self, view: &DiskView, seen: &Observed, decision: Decision) -> DecisionHorizon {
+        let at = &Moment::new(self, view, seen);
         let forever = DecisionHorizon { until: Nanos::MAX, requests: u64::MAX };
         OFFERS.iter().fold(forever, |so_far, source| (source.lasts)(self, at, decision, so_far))
     }

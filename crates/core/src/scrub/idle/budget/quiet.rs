@@ -2,7 +2,7 @@
 //! before, so there are few, and what they cost hardly matters; and nothing is known of it, so nothing can be planned.
 
 use super::Budget;
-use super::offers::{Moment, Offer};
+use super::moment::{Moment, Offer};
 use crate::scrub::idle::service::{SIZE_MIN, SIZES};
 use crate::scrub::idle::{AccessPattern, Decision, DecisionHorizon, DiskView, Observed};
 use crate::units::{Bytes, Nanos};
