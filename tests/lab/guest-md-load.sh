@@ -2,7 +2,7 @@
 # What md's check costs the foreground of an array: as the kernel runs it by itself, and as a scrub drives it within its budget.
 #
 #   guest-md-load.sh [SECONDS]   starts the machine (./guest) and measures there, SECONDS (60) of load for each figure, and three times
-#                                as many beside a scrub, which has to learn first
+#                                as many beside a scrub, which has to learn first, and again beside one that begins with what that learnt
 #
 # Two arrays, read in bursts (20 reads of 4 KiB, then a pause of 400 ms): a RAID-1 of two disks without seeks, and a RAID-5 of four with
 # one head each (4 ms a seek, 60 MB/s). Prints the figures, and what steps of a check could read at the most; checks the slowdown that the scrub reports against its budget. Exit: 0 all
@@ -16,7 +16,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 if [ "${1:-}" != --inside ]; then
   needs jq mdadm fio nbdkit nbdfuse gcc
   seconds=${1:-60}
-  exec "$here/guest" -t $((seconds * 20 + 600)) -d 512M -d 512M -M raid1 -M raid456 -M loop -M fuse \
+  exec "$here/guest" -t $((seconds * 40 + 600)) -d 512M -d 512M -M raid1 -M raid456 -M loop -M fuse \
     env SCRUBJAY="$scrubjay" "$0" --inside "$seconds"
 fi
 

@@ -5,7 +5,7 @@ use anyhow::Result;
 use scrubjay_cli::say::say;
 use scrubjay_core::quantity::{show_count, show_time};
 use scrubjay_research::workload::{self, DeviceLoad, Hold, ISSUED_ONLY, TraceFiles, TraceNote};
-use scrubjay_trace::{ChosenService, OpenOptions, Record, Trace};
+use scrubjay_trace::{OpenOptions, Record, Trace};
 
 /// The options with which the named traces are opened.
 pub fn options(traces: &Traces) -> Result<OpenOptions> {
@@ -28,7 +28,7 @@ pub fn for_each(trace: Trace, devices: &[String], each: impl FnMut(&Record)) -> 
 /// Reads each file as a trace of its own; one load for each device of it, the busiest first.
 pub fn load(traces: &Traces, disk: &DiskModelArgs, hold: Hold) -> Result<Vec<DeviceLoad>> {
     let files = TraceFiles { files: &traces.files, options: options(traces)?, devices: &traces.device };
-    let (loads, notes) = workload::load(&files, &ChosenService::new(disk.service.choice(), disk.disk), hold)?;
+    let (loads, notes) = workload::load(&files, disk.service.choice(), disk.disk, hold)?;
     notes.iter().for_each(say_note);
     Ok(loads)
 }

@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyDict};
 use scrubjay_chart::Exhibit;
 use scrubjay_core::quantity;
+use scrubjay_core::scrub::disk_server::ServiceModel;
 use scrubjay_core::scrub::idle::PolicyParameters;
 use scrubjay_core::units::Nanos;
 use scrubjay_device::output::Existing;
@@ -32,7 +33,7 @@ use scrubjay_research::workload::{self, DeviceFilter, DeviceLoad, Hold, TraceNot
 use scrubjay_study::idleness::{self, IdleStudy};
 use scrubjay_trace::cut::TracePart;
 use scrubjay_trace::idleness::Idleness;
-use scrubjay_trace::{ChosenService, Input, OpenOptions, Record, Trace};
+use scrubjay_trace::{Input, OpenOptions, Record, ServiceChoice, Trace};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -142,11 +143,11 @@ impl TraceHandle {
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<(Vec<String>, Vec<String>, Vec<String>)> {
         let task = parts::task(py, [slowdown, max_slowdown, goal, sizes, disk])?;
-        let service = ChosenService::new(settings::service(py, service)?, task.disk);
+        let service = settings::service(py, service)?;
         let (trace, devices, paths) = (self.opened(py)?, self.devices.clone(), self.paths());
         run(py, progress, threads, move |control| {
             let started = Instant::now();
-            let (mut loads, notes) = loads(control, trace, &devices, service, Hold::Periods)?;
+            let (mut loads, notes) = loads(control, trace, &devices, service, task.disk, Hold::Periods)?;
             let read = started.elapsed();
             let left_out = tune::leave_out_small(&mut loads, min_requests)?;
             let started = Instant::now();
@@ -175,7 +176,7 @@ impl TraceHandle {
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<(Vec<String>, Vec<String>)> {
         let disk = settings::disk(py, disk)?;
-        let service = ChosenService::new(settings::service(py, service)?, disk);
+        let service = settings::service(py, service)?;
         let policy = settings::policy(py, policy)?;
         let given = settings::parameters(py, &parameters)?;
         UnusedParameter::check(policy.name(), policy.uses(), &given)
@@ -185,7 +186,7 @@ impl TraceHandle {
         let parameters = PolicyParameters::with(&given);
         let (trace, devices, paths) = (self.opened(py)?, self.devices.clone(), self.paths());
         run(py, progress, threads, move |control| {
-            let (loads, notes) = loads(control, trace, &devices, service, simulation::hold(policy))?;
+            let (loads, notes) = loads(control, trace, &devices, service, disk, simulation::hold(policy))?;
             let played = simulation::play(&loads, policy, &parameters, disk, control)?;
             let sha256 = trace_hash::sha256_of_all(&paths);
             let documents = loads.iter().zip(&played).map(|(load, played)| {
@@ -242,12 +243,12 @@ impl TraceHandle {
         disk: &str,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let service = ChosenService::new(settings::service(py, service)?, settings::disk(py, disk)?);
+        let (service, disk) = (settings::service(py, service)?, settings::disk(py, disk)?);
         let (path, options, devices) = (self.one_file(py)?, self.options, self.devices.clone());
         let bytes = bytes.map_or(0..u64::MAX, |(start, end)| start..end);
         let part = TracePart { bytes, from: Nanos(times.0), until: times.1.map(Nanos) };
         let parts =
-            run(py, progress, 0, move |control| cut::part_of(control, &path, options, &part, &devices, service))?;
+            run(py, progress, 0, move |control| cut::part_of(control, &path, options, &part, &devices, service, disk))?;
         parts.iter().map(|part| Ok(parts::columns(py, part).into_pyobject(py)?.into_any())).collect()
     }
 
@@ -333,10 +334,11 @@ fn loads(
     control: &JobControl,
     trace: Trace,
     devices: &[String],
-    service: ChosenService,
+    service: ServiceChoice,
+    disk: ServiceModel,
     hold: Hold,
 ) -> Result<(Vec<DeviceLoad>, Vec<TraceNote>), ResearchError> {
-    let (loads, notes) = workload::loads_of(control, trace, devices, service, hold)?;
+    let (loads, notes) = workload::loads_of(control, trace, devices, service, disk, hold)?;
     if loads.is_empty() { Err(workload::no_requests()) } else { Ok((loads, notes)) }
 }
 

@@ -3,10 +3,11 @@
 use crate::ResearchError;
 use crate::job_control::JobControl;
 use crate::workload::{self, DeviceFilter};
+use scrubjay_core::scrub::disk_server::ServiceModel;
 use scrubjay_jobs::JobError;
 use scrubjay_trace::cut::{self, DISORDER_MAX, TracePart};
 use scrubjay_trace::{
-    ChosenService, Devices, Input, InputError, OpenOptions, PartCollector, PartPeriods, ServiceSource, TraceSource,
+    Devices, Input, InputError, OpenOptions, PartCollector, PartPeriods, ServiceChoice, ServiceSource, TraceSource,
 };
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -59,15 +60,17 @@ pub fn part_of(
     options: OpenOptions,
     part: &TracePart,
     devices: &[String],
-    service: ChosenService,
+    service: ServiceChoice,
+    disk: ServiceModel,
 ) -> Result<Vec<DevicePart>, ResearchError> {
     let name = path.display().to_string();
-    let service = chosen(path, options, devices, service)?;
+    // The format, and where service times are from, are recognised by the beginning of the file.
+    let mut trace = workload::open(std::slice::from_ref(&path), options)?;
+    let service = service.source(disk, trace.peek().map_err(ResearchError::Trace)?);
     let mut trace = if part.bytes.start == 0 && part.until.is_none() {
-        workload::open(std::slice::from_ref(&path), options)?
+        trace
     } else {
-        // The format is recognised by the beginning of the file.
-        let format = workload::open(std::slice::from_ref(&path), options)?.format();
+        let format = trace.format();
         let failed = |error| JobError::Io { what: name.clone(), error };
         let mut file = File::open(path).map_err(failed)?;
         file.seek(SeekFrom::Start(part.bytes.start)).map_err(failed)?;
@@ -105,29 +108,6 @@ pub fn part_of(
         Some(DevicePart { name: name_of(index, trace.devices()), periods, service })
     });
     Ok(parts.collect())
-}
-
-/// The batches, at most, at the beginning of a trace by which the source of its service times is chosen.
-const BATCHES: usize = 16;
-
-/// The source of service times of all parts of a trace, by its beginning.
-fn chosen(
-    path: &Path,
-    options: OpenOptions,
-    devices: &[String],
-    mut service: ChosenService,
-) -> Result<ServiceSource, ResearchError> {
-    let mut trace = workload::open(std::slice::from_ref(&path), options)?;
-    let mut filter = DeviceFilter::new(devices);
-    for _ in 0..BATCHES {
-        if service.is_chosen() || trace.next_batch().map_err(ResearchError::Trace)?.is_none() {
-            break;
-        }
-        let known = trace.devices();
-        let wanted = trace.records().iter().filter(|record| filter.wants(record.device, known));
-        wanted.for_each(|record| service.add(record, |_, _| ()));
-    }
-    Ok(service.finish(|_, _| ()))
 }
 
 /// Names the file in the error of a piece of it.

@@ -6,7 +6,7 @@ use crate::workload::{self, TraceNote};
 use scrubjay_core::scrub::disk_server::ServiceModel;
 use scrubjay_trace::idleness::{Idleness, MinuteCounts};
 use scrubjay_trace::summary::TraceSummary;
-use scrubjay_trace::{ChosenService, Periods, Record, ServiceChoice, ServiceQueue, ServiceSource, Trace};
+use scrubjay_trace::{Periods, Record, ServiceChoice, ServiceQueue, ServiceSource, Trace};
 
 /// What to read and compute.
 #[derive(Clone, Copy, Debug)]
@@ -51,14 +51,11 @@ impl HeldIntervals {
 ///
 /// # Errors
 /// The trace cannot be read, or lacks a device; or the job was stopped.
-pub fn walk(trace: Trace, task: &InfoTask<'_>, control: &JobControl) -> Result<ReadTrace, ResearchError> {
-    let (mut chosen, mut walked) = (ChosenService::new(task.service, task.disk), None);
-    let mut add = |source, record: &Record| {
-        walked.get_or_insert_with(|| WalkedTrace::new(source, task.is_studied)).add(record);
-    };
-    let (trace, notes) = workload::for_each_under(control, trace, task.devices, |record| chosen.add(record, &mut add))?;
-    let source = chosen.finish(&mut add);
-    let WalkedTrace { summary, study } = walked.unwrap_or_else(|| WalkedTrace::new(source, task.is_studied));
+pub fn walk(mut trace: Trace, task: &InfoTask<'_>, control: &JobControl) -> Result<ReadTrace, ResearchError> {
+    let service = task.service.source(task.disk, trace.peek().map_err(ResearchError::Trace)?);
+    let mut walked = WalkedTrace::new(service, task.is_studied);
+    let (trace, notes) = workload::for_each_under(control, trace, task.devices, |record| walked.add(record))?;
+    let WalkedTrace { summary, study } = walked;
     Ok(ReadTrace { trace, summary, study, notes })
 }
 

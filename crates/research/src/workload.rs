@@ -8,7 +8,7 @@ use scrubjay_core::units::{Nanos, SECTOR_BYTES};
 use scrubjay_jobs::JobError;
 use scrubjay_trace::formats::{self, Format};
 use scrubjay_trace::{
-    ArrivalSource, ChosenService, DeviceId, Devices, Input, Malformed, OpenOptions, Periods, Record, ServiceQueue,
+    ArrivalSource, DeviceId, Devices, Input, Malformed, OpenOptions, Periods, Record, ServiceChoice, ServiceQueue,
     ServiceSource, Trace, TraceSource,
 };
 use std::collections::HashMap;
@@ -273,13 +273,14 @@ pub struct TraceFiles<'a> {
 /// A trace cannot be opened or read, lacks a device, or none has a request.
 pub fn load(
     traces: &TraceFiles<'_>,
-    service: &ChosenService,
+    service: ServiceChoice,
+    disk: ServiceModel,
     hold: Hold,
 ) -> Result<(Vec<DeviceLoad>, Vec<TraceNote>), ResearchError> {
     let (mut loads, mut notes) = (Vec::new(), Vec::new());
     for file in traces.files {
         let trace = open(std::slice::from_ref(file), traces.options)?;
-        let (file_loads, file_notes) = loads_of(&JobControl::default(), trace, traces.devices, service.clone(), hold)?;
+        let (file_loads, file_notes) = loads_of(&JobControl::default(), trace, traces.devices, service, disk, hold)?;
         loads.extend(file_loads);
         notes.extend(file_notes);
     }
@@ -300,15 +301,17 @@ pub fn no_requests() -> ResearchError {
 /// The trace cannot be read, or lacks a device; or the job was stopped.
 pub fn loads_of(
     control: &JobControl,
-    trace: Trace,
+    mut trace: Trace,
     devices: &[String],
-    mut service: ChosenService,
+    service: ServiceChoice,
+    disk: ServiceModel,
     hold: Hold,
 ) -> Result<(Vec<DeviceLoad>, Vec<TraceNote>), ResearchError> {
+    let service = service.source(disk, trace.peek().map_err(ResearchError::Trace)?);
     let mut held: Vec<(DeviceId, ServiceQueue, DeviceLoad, [Nanos; 2])> = Vec::new();
     let mut places: HashMap<DeviceId, usize> = HashMap::new();
     let mut last: Option<(DeviceId, usize)> = None;
-    let mut add = |service, record: &Record| {
+    let (trace, mut notes) = for_each_under(control, trace, devices, |record| {
         let place = match last {
             Some((device, place)) if device == record.device => place,
             _ => *places.entry(record.device).or_insert_with(|| {
@@ -326,9 +329,7 @@ pub fn loads_of(
         if hold == Hold::Requests {
             load.requests.push(request);
         }
-    };
-    let (trace, mut notes) = for_each_under(control, trace, devices, |record| service.add(record, &mut add))?;
-    service.finish(&mut add);
+    })?;
     // If devices are chosen by name, the load's name still says which of several it is.
     let has_one_device = trace.devices().names().len() == 1;
     held.sort_by_key(|(_, _, load, _)| std::cmp::Reverse(load.periods.requests_total()));

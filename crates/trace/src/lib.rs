@@ -64,4 +64,4 @@ pub use periods::{Period, Periods};
 pub use reader::{OutputStream, Reader, SeekRead, Seekable, Stream, Writer};
 pub use record::{DeviceId, Record, RequestKind};
 pub use record_sink::{ArrivalSource, Devices, Example, Malformed, RecordSink};
-pub use service::{ChosenService, ServiceChoice, ServiceQueue, ServiceSource};
+pub use service::{ServiceChoice, ServiceQueue, ServiceSource};

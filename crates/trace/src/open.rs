@@ -61,6 +61,8 @@ pub struct Trace {
     names: Vec<String>,
     inputs: Inputs,
     batch: Vec<Record>,
+    /// Whether the batch was read ahead, and is to be given again.
+    is_ahead: bool,
 }
 
 /// One input, or several.
@@ -75,11 +77,27 @@ impl Trace {
     /// # Errors
     /// If an input fails, is not in its supposed format, or is too far out of order; the error names it.
     pub fn next_batch(&mut self) -> Result<Option<&[Record]>, InputError> {
-        let is_more = match &mut self.inputs {
-            Inputs::One(input) => input.next(&mut self.batch)?,
-            Inputs::Several(join) => join.next(&mut self.batch)?,
-        };
+        let is_more = std::mem::take(&mut self.is_ahead) || self.read()?;
         Ok(is_more.then_some(&self.batch))
+    }
+
+    /// The batch that [`Trace::next_batch`] will give next; empty: there are no more records.
+    ///
+    /// # Errors
+    /// Those of [`Trace::next_batch`].
+    pub fn peek(&mut self) -> Result<&[Record], InputError> {
+        if !self.is_ahead {
+            self.is_ahead = self.read()?;
+        }
+        Ok(if self.is_ahead { &self.batch } else { &[] })
+    }
+
+    /// Reads the next batch, if there is one.
+    fn read(&mut self) -> Result<bool, InputError> {
+        match &mut self.inputs {
+            Inputs::One(input) => input.next(&mut self.batch),
+            Inputs::Several(join) => join.next(&mut self.batch),
+        }
     }
 
     /// The records returned by the last call of [`Trace::next_batch`].
@@ -169,7 +187,7 @@ fn open_with(
         1 => Inputs::One(Box::new(streams.remove(0))),
         _ => Inputs::Several(Join::new(format.clock, streams)),
     };
-    Ok(Trace { format, names, inputs, batch: Vec::new() })
+    Ok(Trace { format, names, inputs, batch: Vec::new(), is_ahead: false })
 }
 
 /// Recognises the format of a source; returns it with the source, decompressed and at its beginning. `None`: it has no

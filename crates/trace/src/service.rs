@@ -51,53 +51,16 @@ pub enum ServiceChoice {
     Model,
 }
 
-/// The number of first records from which it is decided whether a trace has response times.
-const FIRST_RECORDS: usize = 4096;
-
-/// Chooses the source of a trace's service times by its first records, which it holds back until then.
-#[derive(Clone, Debug)]
-pub struct ChosenService {
-    choice: ServiceChoice,
-    disk: ServiceModel,
-    beginning: Vec<Record>,
-    source: Option<ServiceSource>,
-}
-
-impl ChosenService {
-    /// Chooses for a trace of this modelled disk.
-    pub fn new(choice: ServiceChoice, disk: ServiceModel) -> ChosenService {
-        ChosenService { choice, disk, beginning: Vec::new(), source: None }
-    }
-
-    /// Takes the next record; `each` gets it with its source, once that is known, and after those that were held back.
-    pub fn add(&mut self, record: &Record, mut each: impl FnMut(ServiceSource, &Record)) {
-        if let Some(source) = self.source {
-            return each(source, record);
-        }
-        self.beginning.push(*record);
-        if self.is_chosen() {
-            self.finish(each);
-        }
-    }
-
-    /// Have records enough been seen to choose?
-    pub fn is_chosen(&self) -> bool {
-        self.source.is_some() || self.choice != ServiceChoice::Auto || self.beginning.len() >= FIRST_RECORDS
-    }
-
-    /// Chooses by what was seen, and gives `each` what was held back. Returns the source.
-    pub fn finish(&mut self, mut each: impl FnMut(ServiceSource, &Record)) -> ServiceSource {
+impl ServiceChoice {
+    /// The source for a trace of this modelled disk that begins with these records, whichever devices they are of.
+    pub fn source(self, disk: ServiceModel, beginning: &[Record]) -> ServiceSource {
         // Zeros in every record of the beginning are no measured times, whatever the format.
         let is_measured = |record: &Record| record.response.is_some_and(|time| time > Nanos::ZERO);
-        let is_recorded = match self.choice {
-            ServiceChoice::Auto => self.beginning.iter().any(is_measured),
-            ServiceChoice::Recorded => true,
-            ServiceChoice::Model => false,
-        };
-        let source = if is_recorded { ServiceSource::Recorded(self.disk) } else { ServiceSource::Model(self.disk) };
-        let source = *self.source.get_or_insert(source);
-        self.beginning.drain(..).for_each(|record| each(source, &record));
-        source
+        match self {
+            ServiceChoice::Auto if beginning.iter().any(is_measured) => ServiceSource::Recorded(disk),
+            ServiceChoice::Recorded => ServiceSource::Recorded(disk),
+            ServiceChoice::Auto | ServiceChoice::Model => ServiceSource::Model(disk),
+        }
     }
 }
 
@@ -158,5 +121,25 @@ mod tests {
         let served = [(10, Some(20)), (20, Some(15)), (22, Some(3)), (50, None)]
             .map(|(at, response)| queue.serve(&record(at, response.map(Nanos))).service.0);
         assert_eq!((served, queue.free()), ([20, 5, 0, 7], Nanos(57)));
+    }
+
+    #[test]
+    fn recorded_times_are_taken_where_the_beginning_has_any() {
+        let record = |response| Record {
+            arrival: Nanos::ZERO,
+            response,
+            offset: Bytes(0),
+            length: Bytes::mib(1),
+            device: DeviceId(0),
+            kind: RequestKind::Read,
+        };
+        let model = ServiceModel::default();
+        let auto = |responses: [Option<Nanos>; 2]| ServiceChoice::Auto.source(model, &responses.map(record));
+        assert_eq!(auto([None, Some(Nanos(5))]), ServiceSource::Recorded(model), "of one device of several");
+        assert_eq!(auto([Some(Nanos::ZERO); 2]), ServiceSource::Model(model), "zeros are no times");
+        assert_eq!(ServiceChoice::Auto.source(model, &[]), ServiceSource::Model(model));
+        let measured = [record(Some(Nanos(5)))];
+        assert_eq!(ServiceChoice::Model.source(model, &measured), ServiceSource::Model(model));
+        assert_eq!(ServiceChoice::Recorded.source(model, &[]), ServiceSource::Recorded(model));
     }
 }

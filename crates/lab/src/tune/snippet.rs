@@ -17,13 +17,14 @@ pub fn snippet(load: &DeviceLoad, task: &TuneTask, pair: &Pair) -> String {
     let (goal_mean, goal_max) = (write_time(task.goal.mean), write_time(task.goal.max));
     let (mean, max) = (show_time(costs::slowdown_mean(outcome)), show_time(outcome.slowdown_max));
     format!(
-        "# Tuned on {name}: {requests} requests in {span}.\n\
+        "# Tuned on {name}: {requests} requests in {span}, idle by {}.\n\
          # Goal: foreground requests lose {goal_mean} on average, {goal_max} at most.\n\
          # On that trace: {}, {mean} on average, {max} at most.\n\
          [scrub]\n\
          policy = \"waiting\"\n\
          wait = \"{}\"\n\
          request = \"{}KiB\"\n",
+        load.service.about(),
         rate(outcome.bytes_per_second()),
         show_wait(pair.wait),
         pair.size.0 >> 10,

@@ -100,7 +100,12 @@ fn gzip(text: &[u8]) -> Vec<u8> {
 /// All records of a trace: arrival and device name.
 fn read(trace: &mut Trace) -> Result<Vec<(u64, String)>, InputError> {
     let mut all = Vec::new();
-    while let Some(batch) = trace.next_batch()? {
+    loop {
+        // Who looks ahead, once or twice, changes nothing.
+        let ahead = trace.peek()?.to_vec();
+        assert_eq!(trace.peek()?, ahead);
+        let Some(batch) = trace.next_batch()? else { break };
+        assert_eq!(batch, ahead);
         assert!(!batch.is_empty(), "an empty batch");
         let batch = batch.to_vec();
         all.extend(batch.iter().map(|record| (record.arrival.0, trace.devices().name(record.device).to_owned())));

@@ -383,7 +383,7 @@ impl GoalForm {
             GoalForm::Strict => {
                 "At every moment: nothing is sent that is likely to take the mean so far above the goal"
             }
-            GoalForm::Average => "At every moment 4 % more may be lost than the goal allows",
+            GoalForm::Average => "At the end; the policy budget lets it be 4 % above the goal, at any time",
         }
     }
 }

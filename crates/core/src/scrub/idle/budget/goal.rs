@@ -23,7 +23,8 @@ pub enum GoalForm {
     /// holds whenever the clock is stopped.
     #[default]
     Strict,
-    /// The mean so far may exceed the goal by one part in 25, so that a burst stops the scrub for less long.
+    /// The mean of all requests must be kept at the end, which only a player who knows the whole trace can do. The budget lets the mean so
+    /// far exceed the goal by one part in 25, so that a burst stops the scrub for less long.
     Average,
 }
 

@@ -25,7 +25,7 @@ const PLAN_REACH: f64 = 0.01;
 const LOOK_AGAIN_MIN: Nanos = Nanos::from_millis(10);
 
 /// Where no size is within the max goal, or where, while [`Budget::is_slow`], the plan sends nothing at all or cannot pay for it.
-pub(super) fn offer(budget: &Budget, at: &Moment, best: Option<Offer>) -> Option<Offer> {
+pub(super) fn offer(budget: &Budget, at: &Moment, best: Option<&Offer>) -> Option<Offer> {
     let waits_for = match best.filter(|_| at.largest.is_some()) {
         None => WaitReason::TooSlow,
         Some(best)

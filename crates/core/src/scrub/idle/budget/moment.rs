@@ -26,7 +26,7 @@ pub(super) struct Moment<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OfferSource {
     /// What it offers, if the best of those before it is this; `None`: nothing, or nothing better.
-    pub(super) offer: fn(&Budget, &Moment, Option<Offer>) -> Option<Offer>,
+    pub(super) offer: fn(&Budget, &Moment, Option<&Offer>) -> Option<Offer>,
     /// How long, as far as it is concerned, that decision lasts: at most as long as the last argument says.
     pub(super) lasts: fn(&Budget, &Moment, Decision, DecisionHorizon) -> DecisionHorizon,
 }

@@ -11,6 +11,7 @@ use crate::scrub::idle::followers::BURST_GAP;
 use crate::scrub::idle::service::{SIZE_MIN, SIZES};
 use crate::scrub::idle::{AccessPattern, Decision, DecisionHorizon, DiskView, Observed, WaitReason};
 use crate::units::{Bytes, Nanos};
+use std::cmp::Ordering;
 
 /// The number of first scrub requests that may be sent without a plan: nothing can be planned before a service time is
 /// known. They are of the smallest size, and the account must be able to pay for them.
@@ -36,16 +37,19 @@ impl Budget {
     /// The best of all offers.
     pub(super) fn best_offer(&self, view: &DiskView, seen: &Observed) -> Offer {
         let at = &Moment::new(self, view, seen);
-        let start = |offer: &Offer| offer.decision.not_before.max(at.view.now);
-        let better = |best: Offer, other: Offer| match start(&other).cmp(&start(&best)) {
-            std::cmp::Ordering::Less => other,
-            std::cmp::Ordering::Equal if other.decision.size > best.decision.size => other,
-            _ => best,
-        };
-        let best = OFFERS.iter().fold(None, |best: Option<Offer>, source| {
-            let other = (source.offer)(self, at, best);
-            best.into_iter().chain(other).reduce(better)
-        });
+        let start = |offer: &Offer| offer.decision.not_before.max(view.now);
+        let mut best: Option<Offer> = None;
+        for source in &OFFERS {
+            let Some(other) = (source.offer)(self, at, best.as_ref()) else { continue };
+            let is_better = |best: &Offer| match start(&other).cmp(&start(best)) {
+                Ordering::Less => true,
+                Ordering::Equal => other.decision.size > best.decision.size,
+                Ordering::Greater => false,
+            };
+            if best.as_ref().is_none_or(is_better) {
+                best = Some(other);
+            }
+        }
         best.expect("where nothing may be planned the last resort says when to look again")
     }
 
@@ -76,7 +80,7 @@ impl Budget {
 }
 
 /// What the plan sends, as far as the account can pay for it.
-fn plan(budget: &Budget, at: &Moment, _: Option<Offer>) -> Option<Offer> {
+fn plan(budget: &Budget, at: &Moment, _: Option<&Offer>) -> Option<Offer> {
     let (largest, view) = (at.largest?, at.view);
     let AgeAction { size: planned, until } = budget.act(at);
     let not_before = match planned {
@@ -128,7 +132,7 @@ fn plan_lasts(budget: &Budget, at: &Moment, decision: Decision, so_far: Decision
 
 /// Now and then the next larger size: if it is unknown, because by its cautious estimate it would never be worth its price;
 /// or if it recently exceeded the max goal, because that may have passed, but only where an arrival is very unlikely.
-fn trial(budget: &Budget, at: &Moment, best: Option<Offer>) -> Option<Offer> {
+fn trial(budget: &Budget, at: &Moment, best: Option<&Offer>) -> Option<Offer> {
     let Moment { view, seen, idle_for, .. } = at;
     let best = best.filter(|best| at.is_due(best.decision))?;
     if !seen.service.completions().is_multiple_of(trial_every(seen)) {
@@ -141,7 +145,7 @@ fn trial(budget: &Budget, at: &Moment, best: Option<Offer>) -> Option<Offer> {
         !seen.service.is_known(larger, view.access) || budget.schedule.ending(*idle_for, service.high) <= TRIAL_RISK;
     let is_allowed = service.held(service.mean) <= max && is_safe;
     let size = is_allowed.then(|| budget.affordable(larger, at)).flatten()?;
-    Some(Offer { decision: Decision { size, ..best.decision }, ..best })
+    Some(Offer { decision: Decision { size, ..best.decision }, ..*best })
 }
 
 /// Until the next trial is due.
@@ -165,7 +169,7 @@ fn trial_every(seen: &Observed) -> u64 {
 }
 
 /// The first requests of a disk, which are sent without a plan.
-fn first_tries(budget: &Budget, at: &Moment, best: Option<Offer>) -> Option<Offer> {
+fn first_tries(budget: &Budget, at: &Moment, best: Option<&Offer>) -> Option<Offer> {
     let Moment { view, seen, idle_for, largest } = at;
     if seen.service.completions() >= TRIES || view.outstanding > 0 || largest.is_none() {
         return None;
@@ -176,6 +180,6 @@ fn first_tries(budget: &Budget, at: &Moment, best: Option<Offer>) -> Option<Offe
     let is_allowed = held <= budget.goal.max.as_secs_f64()
         && budget.account.allows(view.now, budget.cost(SIZE_MIN, AccessPattern::Random, age, seen));
     let not_before = if *idle_for > age { view.now } else { at.after(age) };
-    let offer = |best: Offer| Offer { decision: Decision { not_before, size: SIZE_MIN }, ..best };
+    let offer = |best: &Offer| Offer { decision: Decision { not_before, size: SIZE_MIN }, ..*best };
     best.filter(|_| is_allowed).map(offer)
 }

@@ -51,7 +51,7 @@ fn soonest(view: &DiskView) -> Nanos {
 }
 
 /// What quiet time sends, or when it begins.
-pub(super) fn offer(budget: &Budget, at: &Moment, best: Option<Offer>) -> Option<Offer> {
+pub(super) fn offer(budget: &Budget, at: &Moment, best: Option<&Offer>) -> Option<Offer> {
     let best = best.filter(|_| at.largest.is_some() && at.view.outstanding == 0)?;
     if at.idle_for <= MIN && best.decision.not_before <= soonest(at.view) {
         return None;
@@ -62,7 +62,7 @@ pub(super) fn offer(budget: &Budget, at: &Moment, best: Option<Offer>) -> Option
     } else {
         Decision { not_before: at.after(from), size: SIZE_MIN }
     };
-    Some(Offer { decision, ..best })
+    Some(Offer { decision, ..*best })
 }
 
 /// Until quiet time begins, or its size may change.
