@@ -219,7 +219,8 @@ impl Parameter {
             },
             Parameter::SlowdownP99 => ParameterRow {
                 name: "p99-slowdown",
-                about: "Latency that it may add, but for 1 request in 100; no such goal unless given",
+                about: "Latency that it may add, but for 1 request in 100, and in the mean a tenth of it; no such goal unless given",
+                takes: ParameterRange::TimeNotZero,
                 get: |with| with.goal.p99.map(ParameterValue::Time),
                 set: |with, value| with.goal.p99 = Some(value.time()),
                 ..BASE
