@@ -48,4 +48,5 @@ pub mod pump;
 pub mod replay;
 pub mod source;
 pub mod tune;
+pub mod work;
 pub mod workload;

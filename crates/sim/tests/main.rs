@@ -5,6 +5,7 @@ mod model;
 mod monotone;
 mod observed;
 mod overloaded;
+mod paced;
 mod passed_by;
 mod probe;
 mod shipped;

@@ -26,6 +26,7 @@ mod report;
 pub mod saved;
 pub mod tour;
 pub mod verdict;
+pub mod work;
 
 pub use forecast::Forecast;
 pub use latency::ForegroundLatency;

@@ -140,6 +140,8 @@ pub struct ServiceTimes {
     latest: Nanos,
     /// The longest delay, in seconds, that one request causes; `None`: to its end.
     held_max: Option<f64>,
+    /// In place of requests there are slices of time, as `scrub::work` cuts it; `estimates` have their own `held_max` then.
+    is_sliced: bool,
 }
 
 /// The recent completions of a size, in the order of their arrival and sorted by length, in nanoseconds.
@@ -284,6 +286,39 @@ impl ServiceTimes {
         ServiceTimes { held_max: held_max.map(Nanos::as_secs_f64), ..ServiceTimes::default() }
     }
 
+    /// The nominal size of a slice of work that runs by itself.
+    pub const SLICE: Bytes = SIZE_MIN;
+
+    /// The times of slices. `holds`: how long a hold takes from its cause until nothing of the work is at the disk, at the beginning of
+    /// a run and later in it. They are not measured, and none is larger.
+    pub fn of_slices(holds: [Nanos; 2]) -> ServiceTimes {
+        let mut times = ServiceTimes { is_sliced: true, ..ServiceTimes::default() };
+        times.set_slices(holds);
+        times
+    }
+
+    /// Sets the hold times of slices. The first of a run takes both, each that follows adds the later one; an arrival waits for no longer
+    /// than for the hold.
+    pub fn set_slices(&mut self, holds: [Nanos; 2]) {
+        let [first, later] = holds.map(|hold| hold.max(SERVICE_MIN).as_secs_f64());
+        let slice = |service: f64, held: f64| ServiceEstimate {
+            held_max: Some(held),
+            ..ServiceEstimate::steady(service, service)
+        };
+        let never = ServiceEstimate::steady(f64::MAX, f64::MAX);
+        self.estimates = [[never; SIZES.len()]; 2];
+        self.estimates[AccessPattern::Random as usize][0] = slice(first + later, first.max(later));
+        self.estimates[AccessPattern::Sequential as usize][0] = slice(later, later);
+        self.estimates_until = Nanos::MAX;
+    }
+
+    /// Counts a slice.
+    pub fn add_slice(&mut self, at: Nanos) {
+        self.latest = self.latest.max(at);
+        self.completions += 1;
+        self.bytes += Self::SLICE.0;
+    }
+
     /// Adds one clean completion at `at`. It counts for the nearest size, in proportion.
     pub fn add(&mut self, size: Bytes, access: AccessPattern, service: Nanos, at: Nanos) {
         self.latest = self.latest.max(at);
@@ -396,7 +431,7 @@ impl ServiceTimes {
     /// The share of the requests of `size` that delay arrivals by more than `max` seconds, and by how many seconds
     /// more: from the completions of this size, or from the strays of any size, whichever is worse.
     pub(super) fn overrun(&self, size: Bytes, access: AccessPattern, max: f64) -> Overrun {
-        if self.held_max.is_some_and(|held| held <= max) {
+        if self.of(size, access).held_max.is_some_and(|held| held <= max) {
             return Overrun::default();
         }
         let windows = if access == AccessPattern::Random { &self.random } else { &self.sequential };
@@ -421,13 +456,16 @@ impl ServiceTimes {
 
     /// Was this size tried recently, and often enough?
     pub(super) fn is_known(&self, size: Bytes, access: AccessPattern) -> bool {
+        if self.is_sliced {
+            return true;
+        }
         let windows = if access == AccessPattern::Random { &self.random } else { &self.sequential };
         step_of(size).is_some_and(|step| self.fresh(&windows[step]).is_some())
     }
 
     /// The next larger size, if it was not tried recently, or then delayed arrivals by more than `max` seconds.
     pub(super) fn unknown_larger(&self, size: Bytes, access: AccessPattern, max: f64) -> Option<Bytes> {
-        let &larger = SIZES.iter().find(|&&step| step > size)?;
+        let &larger = SIZES.iter().find(|&&step| step > size && !self.is_sliced)?;
         let service = self.of(larger, access);
         (!self.is_known(larger, access) || service.held(service.usual_high) > max).then_some(larger)
     }
@@ -441,6 +479,7 @@ impl ServiceTimes {
     /// The estimate for a request of `size`.
     pub(super) fn of(&self, size: Bytes, access: AccessPattern) -> ServiceEstimate {
         let estimate = match step_of(size) {
+            Some(step) if self.is_sliced => return self.estimates[access as usize][step],
             Some(step) if self.completions > 0 => self.estimates[access as usize][step],
             _ => line(&self.sequential.each_ref().map(|window| self.fresh(window))).guess(size),
         };

@@ -1,0 +1,424 @@
+//! Work that runs by itself, inside the budget: a program, or a checker that cannot be asked for a range.
+//!
+//! ```text
+//! foreground events, requests of the work, frozen, thawed -> Work -> GoOn, Hold -> a pump -> the work
+//!                                                             |
+//!                                                             +-> WorkReport
+//! ```
+//!
+//! A scrub sends requests, so it knows when each ends. Such work sends its own: all that can be had is that it is held, and goes on.
+//! Holding takes time: what it has sent ends, and an arrival is seen only at the next look. That time is learnt ([`HoldTimes`]).
+//!
+//! The idle policies plan requests, so time is cut into *slices*, and a slice is a request to them. At the beginning of a run the disk has
+//! to seek, so a hold takes longer then; the first slice takes that hold time and a later one, each further slice adds a later one. The
+//! order to hold is given one later hold time before a slice ends, unless the policy would send the next at its end. An arrival ends a slice
+//! at once; so it loses one hold time at the most, however long the slice is. That is what the policies already know of a step of md's check
+//! ([`ServiceTimes`]).
+//!
+//! What a foreground request lost is computed from the requests of the work that were at the disk, as for those of a scrub.
+
+mod hold_times;
+mod report;
+#[cfg(test)]
+mod tests;
+
+pub use hold_times::HoldTimes;
+pub use report::{WorkActivity, WorkReport};
+
+use super::foreground::ForegroundTracker;
+use super::idle::{AccessPattern, DiskView, IdlePolicy, Observed, ServiceTimes};
+use super::machine::Event;
+use crate::units::Nanos;
+
+/// How long work that was held for as long as it may be goes on, whatever the foreground does.
+const RESPITE: Nanos = Nanos::from_millis(200);
+/// The pump looks for arrivals this often while the work runs: one that is not seen is not spared.
+const LOOK: Nanos = Nanos::from_millis(1);
+/// The pump looks at least this often while the order to hold is on its way.
+const LOOK_HOLDING: Nanos = Nanos(200_000);
+
+/// What to pace, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct WorkConfig {
+    /// The pump's time at the start.
+    pub started: Nanos,
+    /// The time that a hold is taken to need before one was seen.
+    pub hold_guess: Nanos,
+    /// The longest that it is held without a respite; `None`: as long as it takes.
+    pub longest: Option<Nanos>,
+}
+
+/// An event that the pump reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorkEvent {
+    /// Of the foreground; [`Event::Completed`] and [`Event::Tick`] mean nothing here.
+    Foreground(Event),
+    /// `count` requests of the work reached the disk.
+    OwnArrived {
+        /// When.
+        at: Nanos,
+        /// How many.
+        count: u32,
+    },
+    /// `count` requests of the work were completed.
+    OwnCompleted {
+        /// When.
+        at: Nanos,
+        /// How many.
+        count: u32,
+    },
+    /// No request of the work is at the disk, whatever the counts are.
+    OwnDrained {
+        /// When the last was completed, as far as is known.
+        at: Nanos,
+    },
+    /// It is held: it sends nothing further.
+    Frozen {
+        /// Since when.
+        at: Nanos,
+    },
+    /// The order to go on or to hold could not be carried out: it runs free.
+    Free {
+        /// Since when.
+        at: Nanos,
+    },
+    /// Somebody waits for what the work keeps, such as a lock; or no longer does.
+    Wanted(bool),
+}
+
+/// What the machine wants done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorkOp {
+    /// Let it run. It is taken to run from now on.
+    GoOn,
+    /// Hold it, and report [`WorkEvent::Frozen`].
+    Hold,
+}
+
+/// What the work is ordered to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    /// It is held since `since`.
+    Held { since: Nanos },
+    /// It runs, in a slice.
+    Going(Slice),
+    /// It is to be held.
+    Holding(Hold),
+}
+
+/// A hold under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Hold {
+    ordered: Nanos,
+    /// Had any request of this run been completed when the hold was caused?
+    is_later: bool,
+    frozen: bool,
+}
+
+/// The arrival that ends a slice, and the requests of the work that are in its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Met {
+    arrived: Nanos,
+    /// Requests of the work that were at the disk before it, and are not completed yet.
+    before: u64,
+    /// When the last of these was completed.
+    passed: Nanos,
+    /// Had any request of this run been completed before it?
+    is_later: bool,
+}
+
+/// A slice of time in which the work runs, as the policy knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Slice {
+    started: Nanos,
+    /// When all that it sent is to have ended.
+    ends: Nanos,
+    /// Until when it runs whatever happens.
+    respite_until: Nanos,
+}
+
+/// The requests of the work that are at the disk.
+#[derive(Clone, Copy, Debug, Default)]
+struct OwnAtDisk {
+    outstanding: u64,
+    /// Since when there are some.
+    since: Nanos,
+    /// When the last was completed.
+    ended: Nanos,
+    total: u64,
+    /// Was any completed since the work began to run?
+    completed: bool,
+}
+
+/// The machine that lets work go on, and holds it.
+#[derive(Debug)]
+pub struct Work {
+    config: WorkConfig,
+    policy: Box<dyn IdlePolicy>,
+    foreground: ForegroundTracker,
+    seen: Observed,
+    order: Order,
+    own: OwnAtDisk,
+    /// The foreground's first arrival since the disk was idle, while the work runs or is being held.
+    met: Option<Met>,
+    /// Hold times at the beginning of a run, and later in it.
+    holds: [HoldTimes; 2],
+    is_wanted: bool,
+    /// When the last slice was to end, and how long it was.
+    last: (Nanos, Nanos),
+    /// The time it ran and the time it was held, up to `counted_to`.
+    times: [Nanos; 2],
+    counted_to: Nanos,
+    held_longest: Nanos,
+    respites: u64,
+}
+
+impl Work {
+    /// The work is held.
+    pub fn new(config: WorkConfig, policy: Box<dyn IdlePolicy>) -> Work {
+        let holds = [HoldTimes::new(config.hold_guess), HoldTimes::new(config.hold_guess)];
+        let service = ServiceTimes::of_slices(holds.each_ref().map(HoldTimes::high));
+        let seen = Observed { service, ..Observed::default() };
+        Work {
+            foreground: ForegroundTracker::new(config.started, None),
+            policy,
+            seen,
+            order: Order::Held { since: config.started },
+            own: OwnAtDisk::default(),
+            met: None,
+            holds,
+            is_wanted: false,
+            last: (Nanos::ZERO, Nanos::ZERO),
+            times: [Nanos::ZERO; 2],
+            counted_to: config.started,
+            held_longest: Nanos::ZERO,
+            respites: 0,
+            config,
+        }
+    }
+
+    /// Handles `event`, reported at `now`.
+    pub fn handle(&mut self, now: Nanos, event: WorkEvent) {
+        match event {
+            WorkEvent::Foreground(event) => self.on_foreground(event),
+            WorkEvent::OwnArrived { at, count } => {
+                if self.own.outstanding == 0 {
+                    self.own.since = at;
+                }
+                self.own.outstanding += u64::from(count);
+                self.own.total += u64::from(count);
+                return;
+            }
+            WorkEvent::OwnCompleted { at, count } => {
+                self.own.completed = true;
+                let before = self.own.outstanding;
+                self.own.outstanding = before.saturating_sub(u64::from(count));
+                if let Some(met) = self.met.as_mut().filter(|met| met.before > 0) {
+                    *met = Met { before: met.before.saturating_sub(u64::from(count)), passed: at, ..*met };
+                }
+                if before > 0 && self.own.outstanding == 0 {
+                    self.on_own_ended(now, at);
+                }
+            }
+            WorkEvent::OwnDrained { at } => {
+                if self.own.outstanding > 0 {
+                    self.own.outstanding = 0;
+                    self.on_own_ended(now, at);
+                }
+            }
+            WorkEvent::Frozen { at } => {
+                if let Order::Holding(hold) = self.order {
+                    self.order = Order::Holding(Hold { frozen: true, ..hold });
+                    self.settle(now, at);
+                }
+            }
+            WorkEvent::Free { at } => self.go_on(at, Nanos::ZERO),
+            WorkEvent::Wanted(is_wanted) => self.is_wanted = is_wanted,
+        }
+        if self.own.outstanding == 0 {
+            self.foreground.account_rest(&mut self.seen.slowdown);
+        }
+        self.seen.slowdown.note_mean(self.seen.workload.requests);
+        self.policy.learn(now, &self.seen);
+    }
+
+    fn on_foreground(&mut self, event: Event) {
+        match event {
+            Event::ForegroundArrived { at, count } => {
+                let was_idle = self.foreground.outstanding() == 0;
+                self.foreground.arrived(at, count, &mut self.seen);
+                if was_idle && !matches!(self.order, Order::Held { .. }) {
+                    let (before, is_later) = (self.own.outstanding, self.own.completed);
+                    self.met = Some(Met { arrived: at, before, passed: at, is_later });
+                }
+            }
+            Event::ForegroundCompleted { at, count } => self.foreground.completed(at, count),
+            Event::ForegroundDrained { at } => self.foreground.drained(at),
+            Event::ForegroundCounted { .. } => {
+                self.foreground.counted();
+                self.seen.slowdown.is_estimate = true;
+            }
+            Event::Completed { .. } | Event::Tick => {}
+        }
+    }
+
+    /// No request of the work is at the disk any more.
+    fn on_own_ended(&mut self, now: Nanos, at: Nanos) {
+        self.own.ended = at;
+        self.foreground.account(self.own.since, at, &mut self.seen.slowdown);
+        self.settle(now, at);
+    }
+
+    /// The hold is over once the work is frozen and nothing of it is at the disk.
+    fn settle(&mut self, now: Nanos, at: Nanos) {
+        let Order::Holding(Hold { ordered, is_later, frozen: true }) = self.order else { return };
+        if self.own.outstanding > 0 {
+            return;
+        }
+        // What was sent after the arrival is served behind it.
+        let took = match self.met.take() {
+            Some(met) => met.passed.since(met.arrived.min(ordered)),
+            None if self.own.ended > ordered => self.own.ended.since(ordered),
+            None => at.min(now).since(ordered),
+        };
+        self.holds[usize::from(is_later)].add(took);
+        self.seen.service.set_slices(self.hold_times());
+        self.count(now);
+        self.order = Order::Held { since: ordered };
+    }
+
+    fn hold_times(&self) -> [Nanos; 2] {
+        self.holds.each_ref().map(HoldTimes::high)
+    }
+
+    /// Counts the time up to `now` as run or as held.
+    fn count(&mut self, now: Nanos) {
+        let is_held = matches!(self.order, Order::Held { .. });
+        self.times[usize::from(is_held)] += now.since(self.counted_to);
+        self.counted_to = self.counted_to.max(now);
+        if let Order::Held { since } = self.order {
+            self.held_longest = self.held_longest.max(now.since(since));
+        }
+    }
+
+    /// The operation to carry out now, if any.
+    pub fn poll_op(&mut self, now: Nanos) -> Option<WorkOp> {
+        match self.order {
+            Order::Holding(_) => None,
+            Order::Held { since } => {
+                let is_long = self.config.longest.is_some_and(|longest| now.since(since) >= longest);
+                if !is_long && !self.is_wanted && self.policy.decide(&self.view(now), &self.seen).not_before > now {
+                    return None;
+                }
+                self.respites += u64::from(is_long);
+                self.go_on(now, if is_long { RESPITE } else { Nanos::ZERO });
+                Some(WorkOp::GoOn)
+            }
+            Order::Going(slice) => {
+                let is_left_alone = self.is_wanted || now < slice.respite_until;
+                let [_, later] = self.hold_times();
+                if is_left_alone || (self.goes_on_at(now) && now + later < slice.ends) {
+                    return None;
+                }
+                // The foreground may have come and gone since the last look: then it is a first slice again.
+                if now + later >= slice.ends && self.goes_on_at(slice.ends.max(now)) {
+                    self.next_slice(now, slice);
+                    return None;
+                }
+                self.count(now);
+                let is_later = self.met.map_or(self.own.completed, |met| met.is_later);
+                self.last = (now, now.since(slice.started));
+                self.order = Order::Holding(Hold { ordered: now, is_later, frozen: false });
+                Some(WorkOp::Hold)
+            }
+        }
+    }
+
+    /// Would the policy send a request at `at`, by all that is known now?
+    fn goes_on_at(&self, at: Nanos) -> bool {
+        self.policy.decide(&self.view(at), &self.seen).not_before <= at
+    }
+
+    fn go_on(&mut self, now: Nanos, respite: Nanos) {
+        self.count(now);
+        let [first, later] = self.hold_times();
+        (self.met, self.own.completed) = (None, false);
+        let ends = now + first + later;
+        self.order = Order::Going(Slice { started: now, ends, respite_until: now + respite });
+        self.seen.service.add_slice(now);
+    }
+
+    fn next_slice(&mut self, now: Nanos, slice: Slice) {
+        self.last = (slice.ends, slice.ends.since(slice.started));
+        let ends = slice.ends.max(now) + self.hold_times()[1];
+        self.order = Order::Going(Slice { started: slice.ends.min(now), ends, ..slice });
+        self.seen.service.add_slice(now);
+        self.policy.learn(now, &self.seen);
+    }
+
+    /// When to come back although nothing has happened.
+    pub fn poll_timeout(&self, now: Nanos) -> Nanos {
+        match self.order {
+            Order::Going(_) => now + LOOK,
+            Order::Holding(_) => now + LOOK_HOLDING,
+            Order::Held { since } => {
+                let decision = self.policy.decide(&self.view(now), &self.seen);
+                let longest = self.config.longest.map_or(Nanos::MAX, |longest| since.saturating_add(longest));
+                decision.not_before.min(longest).max(now)
+            }
+        }
+    }
+
+    fn view(&self, now: Nanos) -> DiskView {
+        let (outstanding, idle_since) = (self.foreground.outstanding(), self.foreground.idle_since());
+        let going = match self.order {
+            Order::Going(slice) if outstanding == 0 && slice.started >= idle_since => Some(slice),
+            _ => None,
+        };
+        let access = if going.is_some() { AccessPattern::Sequential } else { AccessPattern::Random };
+        let own_size = going.map(|_| ServiceTimes::SLICE);
+        let (own_finished, own_service) = match self.order {
+            Order::Going(slice) => (now.min(slice.ends), now.since(slice.started)),
+            _ => self.last,
+        };
+        DiskView { now, outstanding, idle_since, own_finished, own_service, own_size, access }
+    }
+
+    /// What the work does at the moment.
+    pub fn activity(&self) -> WorkActivity {
+        match self.order {
+            Order::Held { .. } => WorkActivity::Held,
+            Order::Going(_) => WorkActivity::Going,
+            Order::Holding(_) => WorkActivity::Holding,
+        }
+    }
+
+    /// A snapshot at `now`.
+    pub fn report(&self, now: Nanos) -> WorkReport {
+        let activity = self.activity();
+        let held_now = match self.order {
+            Order::Held { since } => now.since(since),
+            _ => Nanos::ZERO,
+        };
+        let is_held = activity == WorkActivity::Held;
+        let more = |counts: bool| if counts { now.since(self.counted_to) } else { Nanos::ZERO };
+        WorkReport {
+            activity,
+            waits_for: is_held.then(|| self.policy.waits_for(&self.view(now), &self.seen)),
+            elapsed: now.since(self.config.started),
+            ran: self.times[0] + more(!is_held),
+            held: self.times[1] + more(is_held),
+            held_longest: self.held_longest.max(held_now),
+            holds: self.holds.iter().map(HoldTimes::count).sum(),
+            hold_times: self.hold_times(),
+            hold_median: HoldTimes::median_of(&self.holds),
+            respites: self.respites,
+            requests: self.own.total,
+            foreground_requests: self.seen.workload.requests,
+            slowdown: self.seen.slowdown.clone(),
+            latency: self.foreground.latency(),
+            idle: self.seen.workload.idle_total + self.foreground.idle_now(now),
+            setting: self.policy.state(),
+        }
+    }
+}
