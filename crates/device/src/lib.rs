@@ -36,6 +36,7 @@ pub mod member;
 pub mod observed;
 pub mod output;
 pub mod owner;
+pub mod pace;
 pub mod plausible;
 pub mod probing;
 pub mod pump;

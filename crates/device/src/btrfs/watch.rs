@@ -8,6 +8,7 @@
 use super::members::{MemberTraffic, PoolMember};
 use super::worker::WorkerSignals;
 use crate::clock;
+use crate::detector::several::merge;
 use crate::detector::{self, Detector, DetectorKind, OpenedDetector, OwnTraffic};
 use crate::sysfs::DiskNode;
 use scrubjay_core::scrub::machine::Event;
@@ -115,55 +116,6 @@ fn drop_all(all: &mut Vec<(usize, Event)>, disks: usize, now: Nanos) {
     all.clear();
     all.push((0, Event::ForegroundCounted { at: now }));
     all.extend((0..disks).map(|disk| (disk, Event::ForegroundDrained { at: now })));
-}
-
-/// The time of an event.
-fn date(event: &Event) -> Nanos {
-    match *event {
-        Event::ForegroundArrived { at, .. }
-        | Event::ForegroundCompleted { at, .. }
-        | Event::ForegroundDrained { at }
-        | Event::ForegroundCounted { at } => at,
-        Event::Completed { finished, .. } => finished,
-        Event::Tick => Nanos::ZERO,
-    }
-}
-
-/// Merges events of several disks: in order, none dated earlier than one handed out, and drained when all disks are.
-fn merge(
-    all: &mut [(usize, Event)],
-    open: &mut [bool],
-    last_reported: &mut Nanos,
-    is_counted: &mut bool,
-    events: &mut Vec<Event>,
-) {
-    all.sort_by_key(|(_, event)| date(event));
-    for &mut (disk, event) in all {
-        *last_reported = (*last_reported).max(date(&event));
-        let at = *last_reported;
-        match event {
-            Event::ForegroundArrived { count, .. } => {
-                open[disk] = true;
-                events.push(Event::ForegroundArrived { at, count });
-            }
-            Event::ForegroundCompleted { count, .. } => {
-                open[disk] = true;
-                events.push(Event::ForegroundCompleted { at, count });
-            }
-            Event::ForegroundDrained { .. } => {
-                let was_open = open.contains(&true);
-                open[disk] = false;
-                if was_open && !open.contains(&true) {
-                    events.push(Event::ForegroundDrained { at });
-                }
-            }
-            Event::ForegroundCounted { .. } if !*is_counted => {
-                *is_counted = true;
-                events.push(Event::ForegroundCounted { at });
-            }
-            Event::ForegroundCounted { .. } | Event::Completed { .. } | Event::Tick => (),
-        }
-    }
 }
 
 #[cfg(test)]

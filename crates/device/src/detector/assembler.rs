@@ -2,7 +2,7 @@
 //!
 //! The encoding is RFC 9669, *BPF Instruction Set Architecture*; the comments below refer to its sections.
 
-/// A register. `R0` carries results, `R1` to `R5` arguments, `R6` survives calls, `FP` is the end of the stack.
+/// A register. `R0` carries results, `R1` to `R5` arguments, `R6` and `R7` survive calls, `FP` is the end of the stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reg {
     R0 = 0,
@@ -11,6 +11,7 @@ pub(super) enum Reg {
     R3 = 3,
     R4 = 4,
     R6 = 6,
+    R7 = 7,
     Fp = 10,
 }
 
@@ -34,6 +35,8 @@ pub(super) enum JumpCondition {
     /// Unsigned.
     AtLeast = 0x30,
     NotEqual = 0x50,
+    /// Unsigned.
+    Below = 0xa0,
 }
 
 /// Meaning of a 64-bit constant (section 5.4).
@@ -101,6 +104,11 @@ impl Assembler {
     /// `to |= constant`.
     pub(super) fn or(&mut self, to: Reg, constant: i32) {
         self.push(0x47, to, Reg::R0, 0, constant);
+    }
+
+    /// `to |= from`.
+    pub(super) fn or_with(&mut self, to: Reg, from: Reg) {
+        self.push(0x4f, to, from, 0, 0);
     }
 
     /// `to <<= bits`.
@@ -201,6 +209,8 @@ mod tests {
         assert_eq!(assemble(|asm| asm.add(Reg::R2, -8)), [0xffff_fff8_0000_0207]);
         // r0 |= 1
         assert_eq!(assemble(|asm| asm.or(Reg::R0, 1)), [0x0000_0001_0000_0047]);
+        // r0 |= r7
+        assert_eq!(assemble(|asm| asm.or_with(Reg::R0, Reg::R7)), [0x0000_0000_0000_704f]);
         // r0 <<= 1
         assert_eq!(assemble(|asm| asm.shift_left(Reg::R0, 1)), [0x0000_0001_0000_0067]);
         // r1 = *(u32 *)(r6 + 8), *(u16 *)(r6 + 32), *(u8 *)(r6 + 34)

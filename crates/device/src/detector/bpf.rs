@@ -37,6 +37,8 @@ pub(super) struct Bpf {
     in_flight: InFlightCounts,
     activity: ForegroundActivity,
     sightings: Vec<Sighting>,
+    /// Requests of the idle class, in the order of writing; empty unless they are watched, too.
+    own_sightings: Vec<Sighting>,
     /// Keeps the programs attached.
     _attached: Vec<(PerfEvent, OwnedFd)>,
 }
@@ -48,12 +50,12 @@ impl Bpf {
     /// Without CAP_BPF and CAP_PERFMON, without a readable tracefs, before Linux 5.8, on 32-bit kernels.
     pub(super) fn open(disk: &DiskNode, sources: RequestSources) -> Result<(Box<dyn Detector>, String), Refusal> {
         let probes = Probes::choose(disk, sources)?;
-        let bpf = Bpf::with_probes(disk, &probes)?;
+        let bpf = Bpf::with_probes(disk, &probes, OwnRequests::LeftOut)?;
         Ok((Box::new(bpf), probes.describe(disk)))
     }
 
     /// Watches `disk` with these tracepoints.
-    pub(super) fn with_probes(disk: &DiskNode, probes: &Probes) -> Result<Bpf, Refusal> {
+    pub(super) fn with_probes(disk: &DiskNode, probes: &Probes, own: OwnRequests) -> Result<Bpf, Refusal> {
         if cfg!(not(target_pointer_width = "64")) {
             return Err(Refusal::failed("needs a 64-bit kernel")(io::ErrorKind::Unsupported.into()));
         }
@@ -68,18 +70,43 @@ impl Bpf {
         let mut attached = Vec::new();
         let completion = probes.completion.iter().map(|point| (point, SightingKind::Completion));
         for (point, kind) in completion.chain([(&probes.arrival, SightingKind::Arrival)]) {
-            let program = RequestFilter { point, kind, disk: disk.major << 20 | disk.minor, process };
+            let program = RequestFilter { point, kind, disk: disk.major << 20 | disk.minor, process, own };
             let program = load(&program.assemble(ring_map.as_raw_fd(), dropped_map.as_raw_fd()))?;
             attached.push((attach(point, cpu, &program)?, program));
         }
-        let (activity, sightings) = (ForegroundActivity::default(), Vec::new());
-        Ok(Bpf { ring, dropped, dropped_before: 0, in_flight, activity, sightings, _attached: attached })
+        Ok(Bpf {
+            ring,
+            dropped,
+            dropped_before: 0,
+            in_flight,
+            activity: ForegroundActivity::default(),
+            sightings: Vec::new(),
+            own_sightings: Vec::new(),
+            _attached: attached,
+        })
     }
+
+    /// Reports the foreground as [`Detector::drain`] does, of which `own` requests at the disk are not, and appends the requests of
+    /// the idle class to `seen`. Returns the number of requests at the disk, if it could be read after that.
+    pub(super) fn drain_all(&mut self, own: u32, events: &mut Vec<Event>, seen: &mut Vec<Sighting>) -> Option<u64> {
+        self.drain(OwnTraffic { in_flight: own, ..OwnTraffic::default() }, events);
+        seen.append(&mut self.own_sightings);
+        self.in_flight.current()
+    }
+}
+
+/// What is reported of requests in the idle class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OwnRequests {
+    /// Nothing.
+    LeftOut,
+    /// All of them, marked.
+    Reported,
 }
 
 impl Detector for Bpf {
     fn drain(&mut self, own: OwnTraffic, events: &mut Vec<Event>) {
-        self.ring.take(&mut self.sightings);
+        self.ring.take(&mut self.sightings, &mut self.own_sightings);
         let dropped = self.lost();
         self.activity.report(&mut self.sightings, dropped != self.dropped_before, events);
         self.dropped_before = dropped;
@@ -119,23 +146,33 @@ struct RequestFilter<'a> {
     /// `major << 20 | minor`.
     disk: u32,
     process: Process,
+    own: OwnRequests,
 }
 
 impl RequestFilter<'_> {
     /// Writes the program. It is called with the tracepoint's record in `R1`.
     ///
-    /// Requests of other disks or of the idle class are not reported. Where the tracepoint does not report the class, and for
+    /// Requests of other disks are not reported, those of the idle class only if they are wanted. Where the tracepoint does not report the class, and for
     /// pass-through commands, which have none, arrivals of this process are not reported instead. Completions of pass-through
     /// commands never are: they might be the scrub's.
     fn assemble(&self, ring: i32, dropped: i32) -> Vec<u64> {
         let mut asm = Assembler::default();
-        let (seen, done) = (asm.label(), asm.label());
+        let (seen, done, others) = (asm.label(), asm.label(), asm.label());
+        let is_own_wanted = self.own == OwnRequests::Reported;
         asm.copy(Reg::R6, Reg::R1);
+        asm.set(Reg::R7, 0);
         asm.load(OperandSize::Word, Reg::R1, Reg::R6, self.point.dev);
         asm.jump_if(Reg::R1, JumpCondition::NotEqual, self.disk, done);
         if let Some(ioprio) = self.point.ioprio {
             asm.load(OperandSize::Half, Reg::R1, Reg::R6, ioprio);
-            asm.jump_if(Reg::R1, JumpCondition::AtLeast, u32::from(IDLE_MIN), done);
+            if is_own_wanted {
+                asm.jump_if(Reg::R1, JumpCondition::Below, u32::from(IDLE_MIN), others);
+                asm.set(Reg::R7, OWN);
+                asm.jump_if(Reg::R7, JumpCondition::Equal, OWN as u32, seen);
+                asm.place(others);
+            } else {
+                asm.jump_if(Reg::R1, JumpCondition::AtLeast, u32::from(IDLE_MIN), done);
+            }
             asm.load(OperandSize::Byte, Reg::R1, Reg::R6, self.point.rwbs);
             match self.kind {
                 SightingKind::Arrival => asm.jump_if(Reg::R1, JumpCondition::NotEqual, u32::from(PASS_THROUGH), seen),
@@ -156,8 +193,9 @@ impl RequestFilter<'_> {
         }
         asm.place(seen);
         asm.call(Helper::KtimeNs);
-        asm.shift_left(Reg::R0, 1);
-        asm.or(Reg::R0, i32::from(self.kind == SightingKind::Completion));
+        asm.shift_left(Reg::R0, FLAG_BITS);
+        asm.or(Reg::R0, if self.kind == SightingKind::Completion { COMPLETION } else { 0 });
+        asm.or_with(Reg::R0, Reg::R7);
         asm.store(OperandSize::Double, Reg::Fp, -8, Reg::R0);
         asm.set_wide(Reg::R1, Constant::Map(ring));
         asm.copy(Reg::R2, Reg::Fp);
@@ -185,12 +223,18 @@ const PASS_ON_TO_PERF: i32 = 1;
 /// `BPF_RB_NO_WAKEUP`: wake no reader.
 const RINGBUF_NO_WAKEUP: i32 = 1;
 
-/// Decodes a record: the time in nanoseconds, shifted left by one; the lowest bit is set for a completion.
-fn decode(record: u64) -> Sighting {
-    Sighting {
-        at: Nanos(record >> 1),
-        kind: if record & 1 == 0 { SightingKind::Arrival } else { SightingKind::Completion },
-    }
+/// The lowest bits of a record; above them is the time in nanoseconds.
+const FLAG_BITS: i32 = 2;
+/// It is a completion.
+const COMPLETION: i32 = 1;
+/// The request is in the idle class.
+const OWN: i32 = 2;
+
+/// Decodes a record; is it of the idle class?
+fn decode(record: u64) -> (Sighting, bool) {
+    let has = |flag: i32| record & flag as u64 != 0;
+    let kind = if has(COMPLETION) { SightingKind::Completion } else { SightingKind::Arrival };
+    (Sighting { at: Nanos(record >> FLAG_BITS), kind }, has(OWN))
 }
 
 /// The reader's end of a `BPF_MAP_TYPE_RINGBUF`: a page with the reader's position, a page with the kernel's, then the data,
@@ -212,9 +256,9 @@ impl BpfRing {
         Ok(BpfRing { reader_page, kernel_pages, page })
     }
 
-    /// Appends the records in the ring, in the order of writing, and frees their room. Every record is a header of 8 bytes,
-    /// which starts with the length, and a body of 8.
-    fn take(&mut self, sightings: &mut Vec<Sighting>) {
+    /// Appends the records in the ring, in the order of writing, and frees their room: of the idle class to `own`. Every record is a
+    /// header of 8 bytes, which starts with the length, and a body of 8.
+    fn take(&mut self, sightings: &mut Vec<Sighting>, own: &mut Vec<Sighting>) {
         let end = self.kernel_pages.acquire(0);
         let mut at = self.reader_page.word(0).load(Ordering::Relaxed);
         while at < end {
@@ -223,7 +267,12 @@ impl BpfRing {
             if length & RECORD_BUSY != 0 {
                 break;
             }
-            sightings.push(decode(self.kernel_pages.word(header + 8).load(Ordering::Relaxed)));
+            let (sighting, is_own) = decode(self.kernel_pages.word(header + 8).load(Ordering::Relaxed));
+            if is_own {
+                own.push(sighting)
+            } else {
+                sightings.push(sighting)
+            }
             at += 16;
         }
         self.reader_page.word(0).store(at, Ordering::Release);
@@ -325,14 +374,16 @@ mod tests {
 
     fn assemble(kind: SightingKind, ioprio: Option<i16>) -> Vec<u64> {
         let point = Tracepoint { id: 1, dev: 8, ioprio, rwbs: 34 };
-        RequestFilter { point: &point, kind, disk: 7 << 20 | 3, process: PROCESS }.assemble(5, 6)
+        let own = OwnRequests::LeftOut;
+        RequestFilter { point: &point, kind, disk: 7 << 20 | 3, process: PROCESS, own }.assemble(5, 6)
     }
 
     #[test]
-    fn a_record_is_a_time_and_a_bit() {
-        assert_eq!(decode(123 << 1), Sighting { at: Nanos(123), kind: SightingKind::Arrival });
-        assert_eq!(decode(123 << 1 | 1), Sighting { at: Nanos(123), kind: SightingKind::Completion });
-        assert_eq!(decode(u64::MAX - 1).at, Nanos(u64::MAX / 2));
+    fn a_record_is_a_time_and_two_bits() {
+        assert_eq!(decode(123 << 2), (Sighting { at: Nanos(123), kind: SightingKind::Arrival }, false));
+        assert_eq!(decode(123 << 2 | 1), (Sighting { at: Nanos(123), kind: SightingKind::Completion }, false));
+        assert_eq!(decode(123 << 2 | 3), (Sighting { at: Nanos(123), kind: SightingKind::Completion }, true));
+        assert_eq!(decode(u64::MAX - 1).0.at, Nanos(u64::MAX / 4));
     }
 
     #[test]

@@ -20,8 +20,10 @@ mod bpf;
 pub(crate) mod kernel;
 mod perf;
 pub(crate) mod ring;
+pub(crate) mod several;
 mod stat;
 pub(crate) mod tracepoint;
+pub mod work;
 
 #[cfg(test)]
 mod tests;
