@@ -5,12 +5,14 @@
 pub mod args;
 pub mod bench;
 pub mod columns;
+mod cost;
 mod disks;
 mod echo;
 pub mod exit;
 mod explain;
 pub mod generate;
 mod lab;
+mod pace;
 pub mod page;
 mod pool;
 pub mod probe;
@@ -43,6 +45,7 @@ fn run() -> Result<Exit> {
     match args::parse().verb {
         None => disks::run(),
         Some(Verb::Scrub(args)) => scrub::run(&args),
+        Some(Verb::Pace(args)) => pace::run(&args),
         Some(Verb::Status { json }) => disks::status(json),
         Some(Verb::Explain(args)) => explain::run(&args),
         Some(Verb::Watch(args)) => verbs::watch::run(&args),

@@ -1,13 +1,12 @@
 //! The result for people: findings, costs, what to do.
 
+use crate::cost::{requests as requests_of, show_delay, times, verdict};
 use crate::pool;
 use crate::say::{shown, shown_path};
 use scrubjay_core::finding::{Finding, FoundChunk, FoundContent, Resolution};
 use scrubjay_core::quantity::{show_count, show_time};
 use scrubjay_core::scrub::ScrubState;
-use scrubjay_core::scrub::idle::{Goal, GoalForm, Slowdown};
 use scrubjay_core::scrub::verdict::Cause;
-use scrubjay_core::stats::DurationHistogram;
 use scrubjay_core::units::{Bytes, Nanos, SectorRange};
 use scrubjay_device::detector::DetectorKind;
 use scrubjay_jobs::outcome::{OutcomeKind, TargetOutcome};
@@ -307,10 +306,8 @@ fn cost(outcome: &TargetOutcome) -> CostWords {
     let requests = match report.foreground_requests {
         0 if outcome.facts.detector_kind == DetectorKind::Blind => return CostWords::NotWatched { took },
         0 => return CostWords::NoneSeen { took, detector: outcome.facts.detector_kind.to_string() },
-        1 => CostWords::OneRequest,
-        count => CostWords::Requests { count: show_count(count) },
+        count => requests_of(count),
     };
-    let requests = requests.into();
     let mean = Nanos::from_secs_f64(report.slowdown.mean_seconds(report.foreground_requests));
     let max = report.slowdown.max;
     let (requests_seen, events_lost) = (report.foreground_requests, outcome.ended.foreground_lost);
@@ -322,46 +319,6 @@ fn cost(outcome: &TargetOutcome) -> CostWords {
     let collisions = show_count(report.slowdown.collisions);
     let about = if report.slowdown.is_estimate { "about " } else { "" }.to_owned();
     CostWords::Lost { took, requests, about, mean: show_delay(mean), most: show_delay(max), collisions, verdict }
-}
-
-/// A slowdown in milliseconds, like the goals.
-fn show_delay(delay: Nanos) -> String {
-    format!("{:.2} ms", delay.as_millis_f64())
-}
-
-/// Response times in words.
-fn times(times: &DurationHistogram) -> Said {
-    let show = |seconds: f64| show_time(Nanos::from_secs_f64(seconds));
-    let (mean, most) = (show(times.moments().mean()), show(times.moments().max));
-    CostWords::Times { mean, p50: show(times.quantile(0.5)), p99: show(times.quantile(0.99)), most }.into()
-}
-
-/// Was the budget kept among this many requests? `events_lost`: the number of foreground events that were lost.
-fn verdict(goal: Goal, requests: u64, slowdown: &Slowdown, events_lost: u64) -> CostWords {
-    let mean = Nanos::from_secs_f64(slowdown.mean_seconds(requests));
-    let limit = |time: Nanos| format!("{} ms", time.as_millis_f64());
-    let p99 = goal.p99.map_or(String::new(), |p99| format!(", {} for 99 of 100", limit(p99)));
-    let budget = CostWords::Budget { mean: limit(goal.mean), p99, most: limit(goal.max) }.into();
-    let is_mean_kept = mean <= goal.mean;
-    let late = goal.p99.map_or(0, |p99| slowdown.longer_than(p99));
-    let is_p99_kept = late as f64 <= Goal::P99_SHARE * requests.max(Goal::WARM_UP_REQUESTS) as f64;
-    if slowdown.max <= goal.max && is_p99_kept && !is_mean_kept && requests < Goal::WARM_UP_REQUESTS {
-        return CostWords::Few { least: Goal::WARM_UP_REQUESTS, budget };
-    }
-    if !is_p99_kept {
-        return CostWords::NotKeptTail { budget, late: show_count(late) };
-    }
-    if !is_mean_kept || slowdown.max > goal.max {
-        return CostWords::NotKept { budget };
-    }
-    let few = if requests < Goal::WARM_UP_REQUESTS { ", among few requests" } else { "" }.to_owned();
-    let was_above = goal.form == GoalForm::Strict && slowdown.mean_worst > goal.mean;
-    match (was_above, events_lost) {
-        (true, _) => CostWords::KeptInTheEnd { budget, worst: show_delay(slowdown.mean_worst) },
-        (false, 0) if slowdown.is_estimate => CostWords::KeptByCounters { budget, few },
-        (false, 0) => CostWords::Kept { budget, few },
-        (false, _) => CostWords::KeptAsSeen { budget, few },
-    }
 }
 
 #[cfg(test)]
@@ -377,37 +334,6 @@ mod tests {
     use scrubjay_core::units::UnixSeconds;
     use scrubjay_device::session::{SessionEnded, SessionInfo};
     use scrubjay_jobs::subject_state::SubjectLog;
-
-    #[test]
-    fn the_verdict_claims_no_more_than_was_measured() {
-        let goal = Goal::default();
-        let verdict_for = |goal: Goal, requests: u64, lost: u64, worst: u64, max: u64, events_lost: u64| {
-            let (total, mean_worst) = (Nanos::from_millis(lost), Nanos::from_millis(worst));
-            let slowdown = Slowdown { total, mean_worst, max: Nanos::from_millis(max), ..Slowdown::default() };
-            verdict(goal, requests, &slowdown, events_lost).to_string()
-        };
-        let budget = "the budget of 1 ms and 50 ms";
-        assert_eq!(verdict_for(goal, 500, 400, 1, 20, 0), format!(": {budget} was kept"));
-        let counted = Slowdown { is_estimate: true, ..Slowdown::default() };
-        assert_eq!(
-            verdict(goal, 500, &counted, 0).to_string(),
-            format!(": as far as counters show, {budget} was kept")
-        );
-        assert_eq!(verdict_for(goal, 500, 400, 1, 20, 7), format!(": as far as was seen, {budget} was kept"));
-        assert_eq!(verdict_for(goal, 500, 600, 2, 20, 0), format!(": {budget} was NOT kept"));
-        assert_eq!(verdict_for(goal, 500, 400, 1, 51, 0), format!(": {budget} was NOT kept"), "the longest");
-        let recovered = verdict_for(goal, 500, 400, 3, 20, 0);
-        assert!(recovered.ends_with("was kept in the end; for a while the mean so far was 3.00 ms"), "{recovered}");
-        assert_eq!(verdict_for(goal.form(GoalForm::Average), 500, 400, 3, 20, 0), format!(": {budget} was kept"));
-        assert_eq!(verdict_for(goal, 50, 40, 0, 20, 0), format!(": {budget} was kept, among few requests"));
-        assert!(verdict_for(goal, 50, 70, 0, 20, 0).starts_with(": fewer than the 100 requests"));
-        assert!(verdict_for(goal, 50, 70, 0, 60, 0).ends_with("was NOT kept"));
-        let mut late = Slowdown::default();
-        (0..6).for_each(|_| late.add_with_queue(Nanos::from_millis(8), 1));
-        let p99 = |millis| verdict(goal.p99(Some(Nanos::from_millis(millis))), 500, &late, 0).to_string();
-        assert_eq!(p99(9), ": the budget of 1 ms, 9 ms for 99 of 100 and 50 ms was kept");
-        assert!(p99(5).ends_with("was NOT kept: 6 of them lost more than the second"), "{}", p99(5));
-    }
 
     /// The outcome of a pass over one region: every verification ended as `end` says.
     fn outcome(end: VerifyOutcome) -> TargetOutcome {

@@ -3,7 +3,8 @@
 use crate::outcome::TargetOutcome;
 use crate::pool::PoolDocument;
 use scrubjay_core::finding::{Finding, Resolution};
-use scrubjay_core::scrub::ScrubState;
+use scrubjay_core::scrub::idle::{Goal, Slowdown};
+use scrubjay_core::scrub::{ForegroundLatency, ScrubState};
 use scrubjay_core::stats::DurationHistogram;
 use scrubjay_core::units::{Nanos, SectorRange};
 use scrubjay_serve::volume::conditions::VolumeCondition;
@@ -116,7 +117,7 @@ struct RepairedDocument {
 }
 
 #[derive(Debug, Serialize)]
-struct SlowdownDocument {
+pub(crate) struct SlowdownDocument {
     goal_mean_seconds: Option<f64>,
     goal_p99_seconds: Option<f64>,
     goal_max_seconds: Option<f64>,
@@ -136,7 +137,7 @@ struct SlowdownDocument {
 
 /// Response times of foreground requests.
 #[derive(Debug, Serialize)]
-struct LatencyDocument {
+pub(crate) struct LatencyDocument {
     /// With the scrub, as measured.
     with_scrub: Times,
     /// Without the scrub: the measured times less what was lost by waiting for it. Computed, not measured.
@@ -155,6 +156,32 @@ impl Times {
     fn of(times: &DurationHistogram) -> Times {
         let (mean_seconds, max_seconds) = (times.moments().mean(), times.moments().max);
         Times { mean_seconds, p50_seconds: times.quantile(0.5), p99_seconds: times.quantile(0.99), max_seconds }
+    }
+}
+
+impl SlowdownDocument {
+    /// What this many requests lost.
+    pub(crate) fn of(slowdown: &Slowdown, goal: Option<Goal>, requests: u64) -> SlowdownDocument {
+        let p99 = goal.and_then(|goal| goal.p99);
+        SlowdownDocument {
+            goal_mean_seconds: goal.map(|goal| goal.mean.as_secs_f64()),
+            goal_p99_seconds: p99.map(Nanos::as_secs_f64),
+            goal_max_seconds: goal.map(|goal| goal.max.as_secs_f64()),
+            is_estimate: slowdown.is_estimate,
+            mean_seconds: slowdown.mean_seconds(requests),
+            worst_mean_so_far_seconds: slowdown.mean_worst.as_secs_f64(),
+            max_seconds: slowdown.max.as_secs_f64(),
+            above_goal_p99: p99.map(|p99| slowdown.longer_than(p99)),
+            foreground_requests: requests,
+            collisions: slowdown.collisions,
+            held_back_by_max: false,
+        }
+    }
+}
+
+impl LatencyDocument {
+    pub(crate) fn of(latency: &ForegroundLatency) -> LatencyDocument {
+        LatencyDocument { with_scrub: Times::of(&latency.with_scrub), without_scrub: Times::of(&latency.without_scrub) }
     }
 }
 
@@ -188,7 +215,6 @@ impl TargetDocument {
     fn new(outcome: &TargetOutcome) -> TargetDocument {
         let TargetOutcome { facts, ended, .. } = outcome;
         let report = &ended.report;
-        let p99 = facts.goal.and_then(|goal| goal.p99);
         let runs = report.unreadable.iter().map(|found| SectorRun {
             start: found.range.start.0,
             count: found.range.count(),
@@ -208,22 +234,10 @@ impl TargetDocument {
             seconds: report.elapsed.as_secs_f64(),
             unreadable: runs.collect(),
             slowdown: SlowdownDocument {
-                goal_mean_seconds: facts.goal.map(|goal| goal.mean.as_secs_f64()),
-                goal_p99_seconds: p99.map(Nanos::as_secs_f64),
-                goal_max_seconds: facts.goal.map(|goal| goal.max.as_secs_f64()),
-                is_estimate: report.slowdown.is_estimate,
-                mean_seconds: report.slowdown.mean_seconds(report.foreground_requests),
-                worst_mean_so_far_seconds: report.slowdown.mean_worst.as_secs_f64(),
-                max_seconds: report.slowdown.max.as_secs_f64(),
-                above_goal_p99: p99.map(|p99| report.slowdown.longer_than(p99)),
-                foreground_requests: report.foreground_requests,
-                collisions: report.slowdown.collisions,
                 held_back_by_max: outcome.is_held_back_by_max(),
+                ..SlowdownDocument::of(&report.slowdown, facts.goal, report.foreground_requests)
             },
-            latency: report.latency.as_ref().map(|latency| LatencyDocument {
-                with_scrub: Times::of(&latency.with_scrub),
-                without_scrub: Times::of(&latency.without_scrub),
-            }),
+            latency: report.latency.as_ref().map(LatencyDocument::of),
             wait_seconds: report.setting.wait.as_secs_f64(),
             request_bytes: report.setting.size.0,
             idle_seconds: report.idle.as_secs_f64(),

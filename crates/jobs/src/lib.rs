@@ -30,6 +30,7 @@ mod error;
 pub mod fio;
 pub mod json;
 pub mod outcome;
+pub mod pace;
 pub mod parameter;
 pub mod pool;
 pub mod report;

@@ -2,7 +2,7 @@
 
 use scrubjay_core::named::{NamedRow, named};
 use scrubjay_core::quantity;
-use scrubjay_core::scrub::idle::{POLICIES, Parameter, ParameterRange, ParameterValue, PolicyKind};
+use scrubjay_core::scrub::idle::{Goal, POLICIES, Parameter, ParameterRange, ParameterValue, PolicyKind};
 use scrubjay_core::scrub::idle::{PolicyConfig, PolicyParameters};
 
 /// Parses `text` as a value of `parameter`.
@@ -98,6 +98,12 @@ impl PolicyChoice {
         PolicyChoice::of(<&PolicyKind>::choices().into_iter().map(|kind| (kind.name, kind.uses)))
     }
 
+    /// The budget alone.
+    pub fn budget() -> PolicyChoice {
+        let kind = PolicyConfig::budget(Goal::default()).kind();
+        PolicyChoice::of(std::iter::once((kind.name, kind.uses)))
+    }
+
     /// A choice of these policies.
     pub fn of(policies: impl Iterator<Item = (&'static str, &'static [Parameter])>) -> PolicyChoice {
         PolicyChoice(policies.collect())
@@ -129,7 +135,9 @@ impl PolicyChoice {
         }
         let default =
             if defaults.is_empty() { String::new() } else { format!(" [default: {}]", defaults.join(" or ")) };
-        format!("{} ({used_by}){default}", parameter.row().about)
+        let about = parameter.row().about;
+        // Where there is no choice, nobody needs to know for which it is.
+        if self.0.len() == 1 { format!("{about}{default}") } else { format!("{about} ({used_by}){default}") }
     }
 }
 

@@ -27,6 +27,7 @@ mod history;
 mod hold;
 mod letter;
 mod line;
+mod paced;
 mod pool;
 mod reading;
 mod scrubbed;
@@ -47,6 +48,7 @@ pub use found::{
 pub use health::{base_rate, counter, nvme_warnings, refusal, sign};
 pub use hold::{hold_back, pool_scan, session_fault};
 pub use letter::{LINES_MAX, MessageText, SUBJECT_MAX, Wording, repeated};
+pub use paced::PaceWords;
 pub use pool::damage;
 pub use scrubbed::{CostWords, ResultWords, ScrubAdvice, WrongWords};
 pub use sentence::{Count, Said, counted, typed, with_command};

@@ -6,6 +6,7 @@ mod explain;
 mod help;
 mod lab;
 pub mod named;
+mod pace;
 pub mod policy;
 mod probe;
 mod qualify;
@@ -22,6 +23,7 @@ pub use bench::{BenchArgs, BenchCode, BenchDiskArgs, BenchEngine, BenchVerifyArg
 pub use explain::ExplainArgs;
 pub use help::{HelpText, fitted, parsed};
 pub use lab::{LabVerb, about as about_lab, is_of_lab};
+pub use pace::PaceArgs;
 pub use probe::{BLOCK as PROBE_BLOCK, Probe, ProbeMethodArgs, ProbeMode};
 pub use qualify::QualifyArgs;
 pub use report::ReportArgs;
@@ -79,6 +81,8 @@ pub struct Cli {
 pub enum Verb {
     /// Read every sector of disks while they are idle, inside a latency budget
     Scrub(Box<ScrubArgs>),
+    /// Run a program that reads from disks while nobody else uses them, inside the same latency budget
+    Pace(Box<PaceArgs>),
     /// Watch over this machine: read every disk each month, read their SMART data, send alerts (the daemon)
     Watch(WatchArgs),
     /// A few questions, a test mail, its code: from nothing to alerts that are proven
