@@ -15,6 +15,7 @@ mod lab;
 mod pace;
 pub mod page;
 mod pool;
+mod pool_scrub;
 pub mod probe;
 mod progress;
 mod qualify;

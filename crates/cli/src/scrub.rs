@@ -4,7 +4,7 @@ use crate::args::ScrubArgs;
 use crate::exit::{Exit, Usage};
 use crate::progress::{ScrubProgress, Update};
 use crate::say::{print_text, say, shown_path};
-use crate::{columns, result, signals, unused_option};
+use crate::{columns, pool_scrub, result, signals, unused_option};
 use anyhow::{Context, Result};
 use scrubjay_core::scrub::ScrubReport;
 use scrubjay_core::scrub::idle::PolicyKind;
@@ -41,6 +41,9 @@ pub fn run(args: &ScrubArgs) -> Result<Exit> {
     }
     let file = args.config.as_deref().map(config::read).transpose()?.unwrap_or_default();
     let settings = args.settings.settings().or(file);
+    if let Some(pool) = pool_scrub::pool_of(args)? {
+        return pool_scrub::run(args, &settings, &pool);
+    }
     let PolicyKind { name, uses, .. } = settings.kind();
     unused_option::check(name, uses, &args.settings.parameters.given)?;
     let stop = PauseSignal::on_signals()?;

@@ -125,7 +125,7 @@ impl DiskClaim {
 }
 
 /// The name under which a disk of this identity is claimed.
-pub(crate) fn name_of(key: &str) -> String {
+pub fn name_of(key: &str) -> String {
     format!("name/{}", store::short_name(key))
 }
 

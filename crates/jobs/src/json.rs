@@ -116,8 +116,9 @@ struct RepairedDocument {
     places: Vec<[u64; 2]>,
 }
 
+/// What foreground requests lost.
 #[derive(Debug, Serialize)]
-pub(crate) struct SlowdownDocument {
+pub struct SlowdownDocument {
     goal_mean_seconds: Option<f64>,
     goal_p99_seconds: Option<f64>,
     goal_max_seconds: Option<f64>,
@@ -137,7 +138,7 @@ pub(crate) struct SlowdownDocument {
 
 /// Response times of foreground requests.
 #[derive(Debug, Serialize)]
-pub(crate) struct LatencyDocument {
+pub struct LatencyDocument {
     /// With the scrub, as measured.
     with_scrub: Times,
     /// Without the scrub: the measured times less what was lost by waiting for it. Computed, not measured.
@@ -161,7 +162,7 @@ impl Times {
 
 impl SlowdownDocument {
     /// What this many requests lost.
-    pub(crate) fn of(slowdown: &Slowdown, goal: Option<Goal>, requests: u64) -> SlowdownDocument {
+    pub fn of(slowdown: &Slowdown, goal: Option<Goal>, requests: u64) -> SlowdownDocument {
         let p99 = goal.and_then(|goal| goal.p99);
         SlowdownDocument {
             goal_mean_seconds: goal.map(|goal| goal.mean.as_secs_f64()),
@@ -179,8 +180,16 @@ impl SlowdownDocument {
     }
 }
 
+impl SlowdownDocument {
+    /// There is no limit for one request.
+    pub fn without_max(&mut self) {
+        self.goal_max_seconds = None;
+    }
+}
+
 impl LatencyDocument {
-    pub(crate) fn of(latency: &ForegroundLatency) -> LatencyDocument {
+    /// With the scrub, and without.
+    pub fn of(latency: &ForegroundLatency) -> LatencyDocument {
         LatencyDocument { with_scrub: Times::of(&latency.with_scrub), without_scrub: Times::of(&latency.without_scrub) }
     }
 }

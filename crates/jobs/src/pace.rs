@@ -80,7 +80,7 @@ pub struct PaceDocument {
 
 impl PaceDocument {
     /// Makes the document of a run.
-    pub fn new(command: &[OsString], disks: &[String], goal: Option<Goal>, end: &PacedEnd) -> PaceDocument {
+    pub fn new(command: &[OsString], goal: Option<Goal>, end: &PacedEnd) -> PaceDocument {
         let report = &end.report;
         PaceDocument {
             schema: 1,
@@ -88,7 +88,7 @@ impl PaceDocument {
             command: command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
             exit_code: end.exit_code(),
             signal: end.signal(),
-            disks: disks.to_vec(),
+            disks: end.disks.clone(),
             held_by: end.paced.freezer.name(),
             seconds: report.elapsed.as_secs_f64(),
             ran_seconds: report.ran.as_secs_f64(),

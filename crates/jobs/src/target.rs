@@ -66,8 +66,8 @@ pub enum TargetNameError {
     },
     /// It is a pool of ZFS, part of one, or a device made of one.
     #[error(
-        "{path}: part of the ZFS pool {pool}, which only ZFS itself can check: sudo zpool scrub {pool} (its disks are scrubbed by \
-         their own names)"
+        "{path}: part of the ZFS pool {pool}, which is scrubbed as a whole: sudo scrubjay scrub {pool} (its disks are scrubbed by their \
+         own names)"
     )]
     Zfs {
         /// Path, as the user gave it.

@@ -4,7 +4,7 @@ use super::budget::ms;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::scrub::disk_server::{ForegroundRequest, ServiceModel};
 use scrubjay_core::scrub::idle::{Budget, Goal};
-use scrubjay_core::scrub::work::{Work, WorkConfig};
+use scrubjay_core::scrub::work::{Work, WorkConfig, WorkHolding};
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_sim::work::{WorkModel, WorkRun, run};
 use scrubjay_sim::workload::{Bursts, TimeSpan};
@@ -15,7 +15,12 @@ const DISK: ServiceModel = ServiceModel { positioning: Nanos(8_000_000), per_mib
 const LONGEST: Nanos = Nanos::from_secs(30);
 
 fn paced(model: WorkModel, goal: Goal, load: impl IntoIterator<Item = ForegroundRequest>, seconds: u64) -> WorkRun {
-    let config = WorkConfig { started: Nanos::ZERO, hold_guess: ms(10), longest: Some(LONGEST) };
+    let config = WorkConfig {
+        started: Nanos::ZERO,
+        hold_guess: [ms(10), ms(3)],
+        longest: Some(LONGEST),
+        holding: WorkHolding::AtOnce,
+    };
     let mut work = Work::new(config, Box::new(Budget::new(goal)));
     run(&model, DISK, load, Nanos::from_secs(seconds), &mut work)
 }

@@ -3,8 +3,8 @@
 use crate::letter::Wording;
 use crate::sentence::Sentences;
 use crate::{
-    advice, array, card, channel, condition, doing, found, health, history, hold, letter, paced, pool, reading,
-    scrubbed, status,
+    advice, array, card, channel, condition, doing, found, health, history, hold, letter, paced, pool, pool_scrub,
+    reading, scrubbed, status,
 };
 use scrubjay_core::units::UnixSeconds;
 use scrubjay_watch::calendar::{DAY, UtcCalendar};
@@ -73,6 +73,7 @@ pub fn catalogue() -> Vec<Chapter> {
         chapter::<scrubbed::ScrubAdvice>(),
         chapter::<scrubbed::CostWords>(),
         chapter::<paced::PaceWords>(),
+        chapter::<pool_scrub::PoolScrubWords>(),
         chapter::<doing::DoingWords>(),
         chapter::<found::FoundWords>(),
         chapter::<found::MdWords>(),

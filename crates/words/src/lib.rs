@@ -29,6 +29,7 @@ mod letter;
 mod line;
 mod paced;
 mod pool;
+mod pool_scrub;
 mod reading;
 mod scrubbed;
 mod sentence;
@@ -50,6 +51,7 @@ pub use hold::{hold_back, pool_scan, session_fault};
 pub use letter::{LINES_MAX, MessageText, SUBJECT_MAX, Wording, repeated};
 pub use paced::PaceWords;
 pub use pool::damage;
+pub use pool_scrub::PoolScrubWords;
 pub use scrubbed::{CostWords, ResultWords, ScrubAdvice, WrongWords};
 pub use sentence::{Count, Said, counted, typed, with_command};
 pub use status::{

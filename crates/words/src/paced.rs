@@ -6,8 +6,9 @@ use crate::sentence::{Said, sentences};
 sentences! {
     /// What is said of a paced program while it runs, and at its end.
     pub PaceWords: "A program that runs inside the budget" {
-        Begun { program: String = "sha256sum", how: Said = PaceWords::ByCgroup, disks: String = "sda, sdb", budget: Said = a_budget() } =>
-            "{program} runs while others leave {disks} idle, {budget}; it is held {how}",
+        Begun { program: String = "sha256sum", how: Said = PaceWords::ByCgroup, budget: Said = a_budget() } =>
+            "{program} runs while others leave its disks idle, within {budget}; it is held {how}",
+        WorksOn { disks: String = "sda, sdb" } => "it works on {disks}: other users of that are spared",
         ByCgroup => "by a cgroup of its own",
         BySignals { reason: String = "" } => "by SIGSTOP and SIGCONT{reason}",
         NoCgroup { reason: String = "Read-only file system (os error 30)" } => " (no cgroup can be made: {reason})",
@@ -24,9 +25,8 @@ sentences! {
         Lost { requests: Said = CostWords::OneRequest, about: String = "", mean: String = "0.40 ms", most: String = "20.00 ms", collisions: String = "12", verdict: String = ": the budget of 1 ms and 50 ms was kept" } =>
             "{requests} lost {about}{mean} each on average, {most} at most ({collisions} came while it was at the disk){verdict}",
         LostNothing { requests: Said = CostWords::OneRequest } => "{requests} lost nothing",
-        NoneSeen { disks: String = "sda" } => "nobody else used {disks}",
-        NothingOfIt { disks: String = "sda" } =>
-            "no request of it was seen at {disks}: if it works on another disk, name that with --disk",
+        NoneSeen => "nobody else used its disks",
+        NothingOfIt => "no request of it was seen at the disks that are watched: is it the right --disk?",
         LeftOne => "one process that it started runs on, unpaced",
         Left { count: String = "3" } => "{count} processes that it started run on, unpaced",
         Written => "it wrote, too: what the kernel writes later for it is not held, and counts as others'",

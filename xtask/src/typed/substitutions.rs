@@ -22,6 +22,7 @@ const TABLE: &[(&str, &str)] = &[
     ("/dev/sdc", "/dev/$C"),
     ("/dev/sdh", "/dev/$SPARE"),
     ("/dev/nvme0n1", "/dev/$B"),
+    ("--disk sda", "--disk $A"),
     ("explain sda", "explain $A"),
     ("explain sdb", "explain $B"),
     ("accept sda", "accept $A"),

@@ -64,8 +64,8 @@ pub struct PaceArgs {
     /// The budget
     #[command(flatten)]
     pub parameters: ParameterArgs<BudgetOnly>,
-    /// Spare the users of this disk (or of those below this file); more than once for several [default: those below the files that
-    /// COMMAND's arguments name, else below this folder]
+    /// Spare the users of this disk (or of those below this file); more than once for several. Unless given, those of the disks at
+    /// which requests of COMMAND are seen
     #[arg(long = "disk", value_name = "DISK")]
     pub disks: Vec<PathBuf>,
     /// Hold it for no longer than this without a moment to go on

@@ -23,6 +23,7 @@ Examples:
   scrubjay scrub /dev/sda --range 1TB..      all but the first TB
   scrubjay scrub /dev/sda --config sda.toml   with the settings that `scrubjay tune` wrote
   scrubjay scrub /mnt/pool                   a mounted btrfs: all its checksums; btrfs repairs
+  scrubjay scrub tank                        a pool of ZFS: its own scrub, in runs and rests of minutes
   scrubjay scrub /dev/md0                    an array of md: its own check, which compares copies and parities, in steps
   scrubjay scrub /dev/md0 --repair           the same, and md makes agree what does not: asks first
   scrubjay scrub photos                      a running volume: all chunks, checksums and parities
@@ -39,7 +40,8 @@ Ctrl-C, a closed terminal, a reboot and kill -9 are pauses: run the same command
 #[derive(Debug, Args)]
 #[command(after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct ScrubArgs {
-    /// Disks, partitions, arrays of md, image files, mounted btrfs (mount point), or running volumes (name or control socket)
+    /// Disks, partitions, arrays of md, image files, mounted btrfs (mount point), running volumes (name or control socket), or one pool of
+    /// ZFS (name or mount point)
     #[arg(required = true, value_name = "TARGET", value_hint = ValueHint::AnyPath)]
     pub targets: Vec<PathBuf>,
 
@@ -60,6 +62,13 @@ pub struct ScrubArgs {
     /// Do not ask
     #[arg(long, help_heading = "What", requires = "repair")]
     pub yes: bool,
+    /// Of a pool of ZFS: only the blocks that are known to be wrong (zpool scrub -e, OpenZFS 2.2)
+    #[arg(long, help_heading = "What")]
+    pub only_errors: bool,
+    /// Of a pool of ZFS: while others use it, let its scrub have few bytes in flight (zfs_scan_vdev_limit, zfs_scrub_min_time_ms; of all
+    /// pools, put back at the end)
+    #[arg(long, help_heading = "When")]
+    pub tune_zfs: bool,
 
     /// Read settings from the table `scrub` of this TOML file; command-line options override it
     #[arg(long, value_name = "FILE", help_heading = "State and output")]

@@ -30,17 +30,12 @@ pub fn run(args: &PaceArgs) -> Result<Exit> {
         return Err(Usage(format!("{}: {why}", program_of(&args.command))).into());
     }
     let disks = match &args.disks[..] {
-        [] => pace::disks_of(&args.command[1..]),
-        names => pace::named_disks(names).map_err(|error| Usage(error.to_string()))?,
+        [] => None,
+        names => Some(pace::named_disks(names).map_err(|error| Usage(error.to_string()))?),
     };
-    if disks.is_empty() {
-        let why = "no disk of this machine lies below what it names or below this folder: name its disk with --disk";
-        return Err(Usage(why.to_owned()).into());
-    }
     let goal = PolicyParameters::with(&args.parameters.given).goal;
     let file = args.json.as_deref().map(|path| OutputFile::create(path, Existing::Replaced));
     let file = file.transpose().map_err(unwritable)?;
-    let names: Vec<String> = disks.iter().map(|disk| disk.name.clone()).collect();
     let options = PaceOptions {
         command: args.command.clone(),
         disks,
@@ -48,8 +43,7 @@ pub fn run(args: &PaceArgs) -> Result<Exit> {
         longest: args.longest,
         freezer: args.held_by.map(Into::into),
     };
-    let teller =
-        text::Teller { program: program_of(&args.command), disks: names.join(", "), goal, longest: args.longest };
+    let teller = text::Teller { program: program_of(&args.command), goal, longest: args.longest };
     let mut said_at = Nanos::ZERO;
     let mut tell = |news: PacedNews<'_>| {
         if let PacedNews::Progress { report, .. } = news {
@@ -70,7 +64,7 @@ pub fn run(args: &PaceArgs) -> Result<Exit> {
         teller.end(&end).iter().for_each(|line| say(format_args!("pace: {line}")));
     }
     if let Some(mut file) = file {
-        let document = PaceDocument::new(&args.command, &names, Some(goal), &end);
+        let document = PaceDocument::new(&args.command, Some(goal), &end);
         let text = serde_json::to_string(&document).context("the result as JSON")?;
         writeln!(file, "{text}").map_err(anyhow::Error::from).and_then(|()| Ok(file.commit()?))?;
     }
@@ -94,8 +88,7 @@ fn refused(error: &PaceError) -> Result<Exit> {
             say(format_args!("scrubjay: {}: {source}", shown(&program.to_string_lossy())));
             std::process::exit(if source.kind() == ErrorKind::NotFound { NOT_FOUND } else { NOT_EXECUTABLE })
         }
-        PaceError::Detector(WorkDetectorError::Refused { is_permission: true, .. }) => Exit::Permission,
-        PaceError::Detector(WorkDetectorError::NoClass(_)) => Exit::Usage,
+        PaceError::Detector(WorkDetectorError { is_permission: true, .. }) => Exit::Permission,
         PaceError::Cgroup(source) | PaceError::System { source, .. } if is_permission(source) => Exit::Permission,
         PaceError::Detector(_) | PaceError::Cgroup(_) | PaceError::System { .. } => Exit::Failed,
     };

@@ -15,8 +15,6 @@ const TIMES_MIN: u64 = 100;
 pub struct Teller {
     /// The program's name.
     pub program: String,
-    /// The disks' names.
-    pub disks: String,
     /// The budget.
     pub goal: Goal,
     /// The longest hold.
@@ -28,6 +26,7 @@ impl Teller {
     pub fn news(&self, news: &PacedNews<'_>) -> String {
         match news {
             PacedNews::Begun(paced) => self.begun(paced).into(),
+            PacedNews::Disks(disks) => PaceWords::WorksOn { disks: disks.join(", ") }.to_string(),
             PacedNews::Keeps(keeps) => {
                 PaceWords::Keeps { what: what_is_kept(keeps), longest: show_rest(self.longest) }.to_string()
             }
@@ -44,8 +43,7 @@ impl Teller {
                 PaceWords::BySignals { reason: paced.no_cgroup.as_ref().map(reason).unwrap_or_default() }
             }
         };
-        let (program, disks) = (self.program.clone(), self.disks.clone());
-        PaceWords::Begun { program, how: how.into(), disks, budget: budget(self.goal) }.into()
+        PaceWords::Begun { program: self.program.clone(), how: how.into(), budget: budget(self.goal) }.into()
     }
 
     /// How things stand, in one line.
@@ -84,7 +82,7 @@ impl Teller {
             lines.push(PaceWords::Respites { times: show_count(report.respites) }.into());
         }
         if report.requests == 0 && end.read > Bytes(0) {
-            lines.push(PaceWords::NothingOfIt { disks: self.disks.clone() }.into());
+            lines.push(PaceWords::NothingOfIt.into());
         }
         lines.push(self.lost(end));
         let latency = report.latency.as_ref().filter(|_| report.foreground_requests >= TIMES_MIN);
@@ -104,7 +102,7 @@ impl Teller {
         let report = &end.report;
         let (count, slowdown) = (report.foreground_requests, &report.slowdown);
         if count == 0 {
-            return PaceWords::NoneSeen { disks: self.disks.clone() }.into();
+            return PaceWords::NoneSeen.into();
         }
         if slowdown.max == Nanos::ZERO && end.lost == 0 {
             return PaceWords::LostNothing { requests: requests(count) }.into();

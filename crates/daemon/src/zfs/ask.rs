@@ -18,7 +18,7 @@ pub fn pools(time_out: Duration) -> PoolAnswer {
 }
 
 /// The same, by this way to run `zpool` with arguments.
-fn pools_by(zpool: impl Fn(&[&str]) -> Result<Vec<u8>, ToolError>) -> PoolAnswer {
+pub(super) fn pools_by(zpool: impl Fn(&[&str]) -> Result<Vec<u8>, ToolError>) -> PoolAnswer {
     let text_of = |arguments: &[&str]| match zpool(arguments) {
         Ok(output) => Ok(String::from_utf8_lossy(&output).into_owned()),
         Err(error) => Err(words(&error)),

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! `zpool` knows everything; it needs `/dev/zfs`. Labels know members and redundancy, without any program of ZFS; nobody but `zpool`
-//! knows whether data were lost. No program of ZFS is linked, and none is told to change anything.
+//! knows whether data were lost. No program of ZFS is linked. `scrub` tells `zpool` to begin, hold and go on with a scrub, where a person asked for that; nothing else changes anything.
 
 pub mod ask;
 pub mod facts;
@@ -15,6 +15,7 @@ pub mod label;
 pub mod labelled;
 pub mod nvlist;
 pub mod pool;
+pub mod scrub;
 pub mod status_json;
 pub mod status_text;
 

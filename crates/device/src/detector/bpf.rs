@@ -30,17 +30,12 @@ const RING_BYTES: usize = 512 << 10;
 
 /// Reports every foreground request of one disk with its time.
 pub(super) struct Bpf {
-    ring: BpfRing,
-    /// The one word of the array map that counts records which did not fit into the ring.
-    dropped: Mapping,
+    requests: RequestRing,
     dropped_before: u64,
     in_flight: InFlightCounts,
     activity: ForegroundActivity,
+    records: Vec<SeenRequest>,
     sightings: Vec<Sighting>,
-    /// Requests of the idle class, in the order of writing; empty unless they are watched, too.
-    own_sightings: Vec<Sighting>,
-    /// Keeps the programs attached.
-    _attached: Vec<(PerfEvent, OwnedFd)>,
 }
 
 impl Bpf {
@@ -50,63 +45,90 @@ impl Bpf {
     /// Without CAP_BPF and CAP_PERFMON, without a readable tracefs, before Linux 5.8, on 32-bit kernels.
     pub(super) fn open(disk: &DiskNode, sources: RequestSources) -> Result<(Box<dyn Detector>, String), Refusal> {
         let probes = Probes::choose(disk, sources)?;
-        let bpf = Bpf::with_probes(disk, &probes, OwnRequests::LeftOut)?;
+        let bpf = Bpf::with_probes(disk, &probes)?;
         Ok((Box::new(bpf), probes.describe(disk)))
     }
 
     /// Watches `disk` with these tracepoints.
-    pub(super) fn with_probes(disk: &DiskNode, probes: &Probes, own: OwnRequests) -> Result<Bpf, Refusal> {
+    pub(super) fn with_probes(disk: &DiskNode, probes: &Probes) -> Result<Bpf, Refusal> {
+        let in_flight = InFlightCounts::open(disk).map_err(Refusal::failed("finds no inflight file"))?;
+        let requests = RequestRing::open(probes, Watched::OthersOf { disk: disk.major << 20 | disk.minor })?;
+        let (activity, records, sightings) = (ForegroundActivity::default(), Vec::new(), Vec::new());
+        Ok(Bpf { requests, dropped_before: 0, in_flight, activity, records, sightings })
+    }
+}
+
+/// Which requests are reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Watched {
+    /// The foreground's at one disk, `major << 20 | minor`.
+    OthersOf {
+        /// Its number.
+        disk: u32,
+    },
+    /// All at all disks, with what tells whose they are.
+    All(OwnBy),
+}
+
+/// By what the work's own requests are told from those of others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OwnBy {
+    /// The idle I/O class: these are marked.
+    Class,
+    /// The thread that sends them: its name is reported, and the first sector of each request.
+    Thread,
+}
+
+/// Programs at the tracepoints, and the ring into which they write.
+pub(super) struct RequestRing {
+    ring: BpfRing,
+    /// The one word of the array map that counts records which did not fit into the ring.
+    dropped: Mapping,
+    /// Keeps the programs attached.
+    _attached: Vec<(PerfEvent, OwnedFd)>,
+}
+
+impl RequestRing {
+    /// Attaches them to these tracepoints.
+    ///
+    /// # Errors
+    /// As for [`Bpf::open`].
+    pub(super) fn open(probes: &Probes, watched: Watched) -> Result<RequestRing, Refusal> {
         if cfg!(not(target_pointer_width = "64")) {
             return Err(Refusal::failed("needs a 64-bit kernel")(io::ErrorKind::Unsupported.into()));
         }
         let process = Process::current().map_err(Refusal::failed("finds no /proc/self/ns/pid"))?;
-        let in_flight = InFlightCounts::open(disk).map_err(Refusal::failed("finds no inflight file"))?;
         let ring_map = create_map(MAP_RINGBUF, 0, 0, RING_BYTES as u32, 0)?;
         let dropped_map = create_map(MAP_ARRAY, 4, 8, 1, MAP_MMAPABLE)?;
-        let ring = BpfRing::new(&ring_map).map_err(Refusal::failed("cannot map its ring"))?;
+        let ring = BpfRing::new(&ring_map, watched).map_err(Refusal::failed("cannot map its ring"))?;
         let dropped = Mapping::new(dropped_map.as_raw_fd(), kernel::page_bytes(), 0, false)
             .map_err(Refusal::failed("cannot map its counter"))?;
         let cpu = *kernel::cpus_online().ok().and_then(|cpus| cpus.first().copied()).get_or_insert(0);
         let mut attached = Vec::new();
         let completion = probes.completion.iter().map(|point| (point, SightingKind::Completion));
         for (point, kind) in completion.chain([(&probes.arrival, SightingKind::Arrival)]) {
-            let program = RequestFilter { point, kind, disk: disk.major << 20 | disk.minor, process, own };
+            let program = RequestFilter { point, kind, watched, process };
             let program = load(&program.assemble(ring_map.as_raw_fd(), dropped_map.as_raw_fd()))?;
             attached.push((attach(point, cpu, &program)?, program));
         }
-        Ok(Bpf {
-            ring,
-            dropped,
-            dropped_before: 0,
-            in_flight,
-            activity: ForegroundActivity::default(),
-            sightings: Vec::new(),
-            own_sightings: Vec::new(),
-            _attached: attached,
-        })
+        Ok(RequestRing { ring, dropped, _attached: attached })
     }
 
-    /// Reports the foreground as [`Detector::drain`] does, of which `own` requests at the disk are not, and appends the requests of
-    /// the idle class to `seen`. Returns the number of requests at the disk, if it could be read after that.
-    pub(super) fn drain_all(&mut self, own: u32, events: &mut Vec<Event>, seen: &mut Vec<Sighting>) -> Option<u64> {
-        self.drain(OwnTraffic { in_flight: own, ..OwnTraffic::default() }, events);
-        seen.append(&mut self.own_sightings);
-        self.in_flight.current()
+    /// Appends what was seen since the last call, in the order of writing.
+    pub(super) fn take(&mut self, seen: &mut Vec<SeenRequest>) {
+        self.ring.take(seen);
     }
-}
 
-/// What is reported of requests in the idle class.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum OwnRequests {
-    /// Nothing.
-    LeftOut,
-    /// All of them, marked.
-    Reported,
+    /// The number of sightings that did not fit into the ring.
+    pub(super) fn lost(&self) -> u64 {
+        self.dropped.word(0).load(Ordering::Relaxed)
+    }
 }
 
 impl Detector for Bpf {
     fn drain(&mut self, own: OwnTraffic, events: &mut Vec<Event>) {
-        self.ring.take(&mut self.sightings, &mut self.own_sightings);
+        self.requests.take(&mut self.records);
+        self.sightings.extend(self.records.drain(..).map(|record| record.sighting));
         let dropped = self.lost();
         self.activity.report(&mut self.sightings, dropped != self.dropped_before, events);
         self.dropped_before = dropped;
@@ -117,7 +139,7 @@ impl Detector for Bpf {
     }
 
     fn lost(&self) -> u64 {
-        self.dropped.word(0).load(Ordering::Relaxed)
+        self.requests.lost()
     }
 }
 
@@ -143,10 +165,8 @@ impl Process {
 struct RequestFilter<'a> {
     point: &'a Tracepoint,
     kind: SightingKind,
-    /// `major << 20 | minor`.
-    disk: u32,
+    watched: Watched,
     process: Process,
-    own: OwnRequests,
 }
 
 impl RequestFilter<'_> {
@@ -158,14 +178,15 @@ impl RequestFilter<'_> {
     fn assemble(&self, ring: i32, dropped: i32) -> Vec<u64> {
         let mut asm = Assembler::default();
         let (seen, done, others) = (asm.label(), asm.label(), asm.label());
-        let is_own_wanted = self.own == OwnRequests::Reported;
         asm.copy(Reg::R6, Reg::R1);
         asm.set(Reg::R7, 0);
-        asm.load(OperandSize::Word, Reg::R1, Reg::R6, self.point.dev);
-        asm.jump_if(Reg::R1, JumpCondition::NotEqual, self.disk, done);
-        if let Some(ioprio) = self.point.ioprio {
+        if let Watched::OthersOf { disk } = self.watched {
+            asm.load(OperandSize::Word, Reg::R1, Reg::R6, self.point.dev);
+            asm.jump_if(Reg::R1, JumpCondition::NotEqual, disk, done);
+        }
+        if let Some(ioprio) = self.point.ioprio.filter(|_| self.watched != Watched::All(OwnBy::Thread)) {
             asm.load(OperandSize::Half, Reg::R1, Reg::R6, ioprio);
-            if is_own_wanted {
+            if self.watched == Watched::All(OwnBy::Class) {
                 asm.jump_if(Reg::R1, JumpCondition::Below, u32::from(IDLE_MIN), others);
                 asm.set(Reg::R7, OWN);
                 asm.jump_if(Reg::R7, JumpCondition::Equal, OWN as u32, seen);
@@ -196,11 +217,19 @@ impl RequestFilter<'_> {
         asm.shift_left(Reg::R0, FLAG_BITS);
         asm.or(Reg::R0, if self.kind == SightingKind::Completion { COMPLETION } else { 0 });
         asm.or_with(Reg::R0, Reg::R7);
-        asm.store(OperandSize::Double, Reg::Fp, -8, Reg::R0);
+        let bytes = self.watched.record_bytes();
+        asm.store(OperandSize::Double, Reg::Fp, -bytes, Reg::R0);
+        if let Watched::All(own) = self.watched {
+            asm.load(OperandSize::Word, Reg::R1, Reg::R6, self.point.dev);
+            asm.store(OperandSize::Double, Reg::Fp, 8 - bytes, Reg::R1);
+            if own == OwnBy::Thread {
+                self.assemble_sender(&mut asm, bytes);
+            }
+        }
         asm.set_wide(Reg::R1, Constant::Map(ring));
         asm.copy(Reg::R2, Reg::Fp);
-        asm.add(Reg::R2, -8);
-        asm.set(Reg::R3, 8);
+        asm.add(Reg::R2, (-bytes).into());
+        asm.set(Reg::R3, bytes.into());
         asm.set(Reg::R4, RINGBUF_NO_WAKEUP);
         asm.call(Helper::RingbufOutput);
         asm.jump_if(Reg::R0, JumpCondition::Equal, 0, done);
@@ -211,6 +240,23 @@ impl RequestFilter<'_> {
         asm.set(Reg::R0, PASS_ON_TO_PERF);
         asm.exit();
         asm.finish()
+    }
+
+    /// Stores the first sector, and the beginning of the sender's name or zeros. Names do not begin at a multiple of 8, as a load of 8 bytes
+    /// would have to.
+    fn assemble_sender(&self, asm: &mut Assembler, bytes: i16) {
+        if let Some(sector) = self.point.sector {
+            asm.load(OperandSize::Double, Reg::R1, Reg::R6, sector);
+            asm.store(OperandSize::Double, Reg::Fp, 16 - bytes, Reg::R1);
+        }
+        let comm = self.point.comm.filter(|_| self.kind == SightingKind::Arrival);
+        for half in [0, 4] {
+            match comm {
+                Some(comm) => asm.load(OperandSize::Word, Reg::R1, Reg::R6, comm + half),
+                None => asm.set(Reg::R1, 0),
+            }
+            asm.store(OperandSize::Word, Reg::Fp, 24 - bytes + half, Reg::R1);
+        }
     }
 }
 
@@ -230,11 +276,37 @@ const COMPLETION: i32 = 1;
 /// The request is in the idle class.
 const OWN: i32 = 2;
 
-/// Decodes a record; is it of the idle class?
-fn decode(record: u64) -> (Sighting, bool) {
+/// A request that was seen at a tracepoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SeenRequest {
+    pub(super) sighting: Sighting,
+    /// Is it in the idle class?
+    pub(super) is_own: bool,
+    /// Its disk, `major << 20 | minor`; 0 where only one is watched.
+    pub(super) disk: u32,
+    /// Its first sector; 0 where requests are not told apart by who sends them, as the next.
+    pub(super) sector: u64,
+    /// The beginning of the name of the thread that sent it; zeros for a completion.
+    pub(super) sender: [u8; 8],
+}
+
+/// Decodes a record.
+fn decode([record, disk, sector, sender]: [u64; 4]) -> SeenRequest {
     let has = |flag: i32| record & flag as u64 != 0;
     let kind = if has(COMPLETION) { SightingKind::Completion } else { SightingKind::Arrival };
-    (Sighting { at: Nanos(record >> FLAG_BITS), kind }, has(OWN))
+    let sighting = Sighting { at: Nanos(record >> FLAG_BITS), kind };
+    SeenRequest { sighting, is_own: has(OWN), disk: disk as u32, sector, sender: sender.to_ne_bytes() }
+}
+
+impl Watched {
+    /// The size of a record: the time and flags; the disk where there are several; the sector and the sender where that is wanted.
+    const fn record_bytes(self) -> i16 {
+        match self {
+            Watched::OthersOf { .. } => 8,
+            Watched::All(OwnBy::Class) => 16,
+            Watched::All(OwnBy::Thread) => 32,
+        }
+    }
 }
 
 /// The reader's end of a `BPF_MAP_TYPE_RINGBUF`: a page with the reader's position, a page with the kernel's, then the data,
@@ -243,22 +315,24 @@ struct BpfRing {
     reader_page: Mapping,
     kernel_pages: Mapping,
     page: usize,
+    watched: Watched,
 }
 
 /// Set in a record's header while the kernel still writes it (`BPF_RINGBUF_BUSY_BIT`).
 const RECORD_BUSY: u32 = 1 << 31;
 
 impl BpfRing {
-    fn new(map: &OwnedFd) -> io::Result<BpfRing> {
+    fn new(map: &OwnedFd, watched: Watched) -> io::Result<BpfRing> {
         let page = kernel::page_bytes();
         let reader_page = Mapping::new(map.as_raw_fd(), page, 0, true)?;
         let kernel_pages = Mapping::new(map.as_raw_fd(), page + 2 * RING_BYTES, page, false)?;
-        Ok(BpfRing { reader_page, kernel_pages, page })
+        Ok(BpfRing { reader_page, kernel_pages, page, watched })
     }
 
-    /// Appends the records in the ring, in the order of writing, and frees their room: of the idle class to `own`. Every record is a
-    /// header of 8 bytes, which starts with the length, and a body of 8.
-    fn take(&mut self, sightings: &mut Vec<Sighting>, own: &mut Vec<Sighting>) {
+    /// Appends the records in the ring, in the order of writing, and frees their room. Every record is a header of 8 bytes,
+    /// which starts with the length, and a body.
+    fn take(&mut self, seen: &mut Vec<SeenRequest>) {
+        let bytes = self.watched.record_bytes() as u64;
         let end = self.kernel_pages.acquire(0);
         let mut at = self.reader_page.word(0).load(Ordering::Relaxed);
         while at < end {
@@ -267,13 +341,10 @@ impl BpfRing {
             if length & RECORD_BUSY != 0 {
                 break;
             }
-            let (sighting, is_own) = decode(self.kernel_pages.word(header + 8).load(Ordering::Relaxed));
-            if is_own {
-                own.push(sighting)
-            } else {
-                sightings.push(sighting)
-            }
-            at += 16;
+            let word = |at: usize| self.kernel_pages.word(header + 8 + at).load(Ordering::Relaxed);
+            let words = std::array::from_fn(|index| if 8 * (index as u64) < bytes { word(8 * index) } else { 0 });
+            seen.push(decode(words));
+            at += 8 + bytes;
         }
         self.reader_page.word(0).store(at, Ordering::Release);
     }
@@ -373,17 +444,25 @@ mod tests {
     const PROCESS: Process = Process { tgid: 4711, namespace_dev: 4, namespace_inode: 0xf000_0001 };
 
     fn assemble(kind: SightingKind, ioprio: Option<i16>) -> Vec<u64> {
-        let point = Tracepoint { id: 1, dev: 8, ioprio, rwbs: 34 };
-        let own = OwnRequests::LeftOut;
-        RequestFilter { point: &point, kind, disk: 7 << 20 | 3, process: PROCESS, own }.assemble(5, 6)
+        let point = Tracepoint { id: 1, dev: 8, ioprio, rwbs: 34, sector: None, comm: None };
+        let watched = Watched::OthersOf { disk: 7 << 20 | 3 };
+        RequestFilter { point: &point, kind, watched, process: PROCESS }.assemble(5, 6)
     }
 
     #[test]
     fn a_record_is_a_time_and_two_bits() {
-        assert_eq!(decode(123 << 2), (Sighting { at: Nanos(123), kind: SightingKind::Arrival }, false));
-        assert_eq!(decode(123 << 2 | 1), (Sighting { at: Nanos(123), kind: SightingKind::Completion }, false));
-        assert_eq!(decode(123 << 2 | 3), (Sighting { at: Nanos(123), kind: SightingKind::Completion }, true));
-        assert_eq!(decode(u64::MAX - 1).0.at, Nanos(u64::MAX / 4));
+        let seen = |at: u64, kind, is_own| SeenRequest {
+            sighting: Sighting { at: Nanos(at), kind },
+            is_own,
+            disk: 9,
+            sector: 2048,
+            sender: *b"dsl_scan",
+        };
+        let decode = |record: u64| decode([record, 9, 2048, u64::from_ne_bytes(*b"dsl_scan")]);
+        assert_eq!(decode(123 << 2), seen(123, SightingKind::Arrival, false));
+        assert_eq!(decode(123 << 2 | 1), seen(123, SightingKind::Completion, false));
+        assert_eq!(decode(123 << 2 | 3), seen(123, SightingKind::Completion, true));
+        assert_eq!(decode(u64::MAX - 1).sighting.at, Nanos(u64::MAX / 4));
     }
 
     #[test]

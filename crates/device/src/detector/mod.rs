@@ -201,6 +201,10 @@ pub(crate) enum Refusal {
     Tracefs(io::Error),
     #[error("finds no tracepoint of the block layer")]
     NoTracepoint,
+    #[error("finds no I/O class in the tracepoints (Linux 6.11 has it)")]
+    NoClass,
+    #[error("finds no sender in the tracepoints (Linux 6.5 has it)")]
+    NoThread,
     #[error("needs {capability} ({})", name(error))]
     Needs { capability: &'static str, error: io::Error },
     #[error("{failure} ({})", name(error))]

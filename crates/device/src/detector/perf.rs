@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn the_filter_names_the_disk_and_the_class() {
         let disk = DiskNode { name: "loop3".into(), major: 7, minor: 3 };
-        let point = Tracepoint { id: 1, dev: 8, ioprio: Some(32), rwbs: 34 };
+        let point = Tracepoint { id: 1, dev: 8, ioprio: Some(32), rwbs: 34, sector: None, comm: None };
         assert_eq!(filter(&point, &disk).as_c_str(), c"dev == 7340035 && ioprio < 24576 && !(rwbs ~ \"N*\")");
         assert_eq!(filter(&Tracepoint { ioprio: None, ..point }, &disk).as_c_str(), c"dev == 7340035");
     }

@@ -194,9 +194,7 @@ fn arrivals_are_distinguished_by_process<D: Detector>(open: fn(&DiskNode, &Probe
 
 #[test]
 fn bpf_distinguishes_arrivals_by_process_on_older_kernels() {
-    arrivals_are_distinguished_by_process(|disk, probes| {
-        bpf::Bpf::with_probes(disk, probes, bpf::OwnRequests::LeftOut)
-    });
+    arrivals_are_distinguished_by_process(bpf::Bpf::with_probes);
 }
 
 #[test]

@@ -21,6 +21,7 @@ use std::{fs, io};
 
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 
+use super::bpf::OwnBy;
 use super::{Refusal, RequestSources};
 use crate::sysfs::DiskNode;
 
@@ -52,6 +53,25 @@ impl Probes {
         Ok(Probes { arrival, completion })
     }
 
+    /// Those of all disks with a request queue, if they have what is wanted.
+    ///
+    /// # Errors
+    /// As for [`Probes::choose`]; the kernel is too old.
+    pub(super) fn of_all(own: OwnBy) -> Result<Probes, Refusal> {
+        let events = Events::open()?;
+        let read = |name| Tracepoint::read(events.folder(), name).ok();
+        let both = read("block_io_start").zip(read("block_rq_complete"));
+        let has_all = |(arrival, completion): &(Tracepoint, Tracepoint)| match own {
+            OwnBy::Class => arrival.ioprio.is_some() && completion.ioprio.is_some(),
+            OwnBy::Thread => arrival.comm.is_some() && arrival.sector.is_some() && completion.sector.is_some(),
+        };
+        let (arrival, completion) = both.filter(has_all).ok_or(match own {
+            OwnBy::Class => Refusal::NoClass,
+            OwnBy::Thread => Refusal::NoThread,
+        })?;
+        Ok(Probes { arrival, completion: Some(completion) })
+    }
+
     /// A description of what is seen of `disk`.
     pub(super) fn describe(&self, disk: &DiskNode) -> String {
         let name = &disk.name;
@@ -73,6 +93,10 @@ pub(crate) struct Tracepoint {
     pub(crate) ioprio: Option<i16>,
     /// The offset of the letters for the kind of the request; the first is `N` for a pass-through command.
     pub(crate) rwbs: i16,
+    /// The offset of the first sector, 8 bytes.
+    pub(crate) sector: Option<i16>,
+    /// The offset of the name of the thread that sends it, 16 bytes.
+    pub(crate) comm: Option<i16>,
 }
 
 impl Tracepoint {
@@ -94,6 +118,8 @@ impl Tracepoint {
             dev: field("dev", 4)?,
             ioprio: field("ioprio", 2),
             rwbs: Field::find(text, "rwbs")?.offset,
+            sector: field("sector", 8),
+            comm: field("comm", 16),
         })
     }
 }
@@ -219,9 +245,9 @@ print fmt: \"%d,%d %s\", ((unsigned int) ((REC->dev) >> 20))\n";
 
     #[test]
     fn offsets_come_from_the_format_file() {
-        let start = Tracepoint { id: 2102, dev: 8, ioprio: Some(32), rwbs: 34 };
+        let start = Tracepoint { id: 2102, dev: 8, ioprio: Some(32), rwbs: 34, sector: Some(16), comm: Some(44) };
         assert_eq!(Tracepoint::parse(IO_START), Some(start));
-        let getrq = Tracepoint { id: 1137, dev: 8, ioprio: None, rwbs: 28 };
+        let getrq = Tracepoint { id: 1137, dev: 8, ioprio: None, rwbs: 28, sector: Some(16), comm: Some(36) };
         assert_eq!(Tracepoint::parse(GETRQ), Some(getrq));
     }
 

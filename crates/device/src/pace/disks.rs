@@ -1,10 +1,9 @@
-//! The disks below the files that a command line names.
+//! The disks that names stand for: of a device, or of the file system of a file.
 
 use crate::sysfs::DiskNode;
 use crate::target::numbers;
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -36,24 +35,6 @@ pub fn named_disks(names: &[PathBuf]) -> Result<Vec<DiskNode>, DisksError> {
         all.extend(disks.into_iter().map(|disk| (disk.name.clone(), disk)));
     }
     Ok(all.into_values().collect())
-}
-
-/// The whole disks below the files that these arguments of a command name, `--option=FILE` included; if they name none, below the folder
-/// in which it runs.
-pub fn disks_of<S: AsRef<std::ffi::OsStr>>(arguments: &[S]) -> Vec<DiskNode> {
-    let mut all = BTreeMap::new();
-    for argument in arguments {
-        let argument = argument.as_ref();
-        let value = argument.as_bytes().iter().position(|&byte| byte == b'=');
-        let value = value.map(|at| PathBuf::from(std::ffi::OsStr::from_bytes(&argument.as_bytes()[at + 1..])));
-        for path in [Some(PathBuf::from(argument)), value].into_iter().flatten() {
-            all.extend(below(&path).into_iter().map(|disk| (disk.name.clone(), disk)));
-        }
-    }
-    if all.is_empty() {
-        all.extend(below(Path::new(".")).into_iter().map(|disk| (disk.name.clone(), disk)));
-    }
-    all.into_values().collect()
 }
 
 /// The whole disks below one path; none if it does not exist, or is in memory or on another host.

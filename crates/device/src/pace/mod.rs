@@ -1,7 +1,7 @@
 //! Runs a program inside the budget: it is held while others use the disk, and goes on when they do not.
 //!
 //! ```text
-//! disks (which) -> detector::work -> core::scrub::work::Work -> GoOn, Hold -> freezer (cgroup, or signals to its tree)
+//! detector::work (and disks, if they are named) -> core::scrub::work::Work -> GoOn, Hold -> freezer (cgroup, or signals to its tree)
 //!                                                                              guardian: lets it go if this process dies
 //! ```
 //!
@@ -16,7 +16,7 @@ mod run;
 mod signals;
 mod tree;
 
-pub use disks::{DisksError, disks_of, named_disks};
+pub use disks::{DisksError, named_disks};
 pub use freezer::FreezerKind;
 pub use keeps::Keeps;
 pub use run::{PaceError, PaceOptions, Paced, PacedEnd, PacedNews, die_of, run};

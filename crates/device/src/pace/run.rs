@@ -6,12 +6,12 @@ use super::keeps::{self, Keeps};
 use super::signals::{self, Received, SignalMask, Signals};
 use super::tree;
 use crate::clock;
-use crate::detector::work::{WorkDetector, WorkDetectorError};
+use crate::detector::work::{WorkDetector, WorkDetectorError, WorkSenders};
 use crate::ioprio;
 use crate::sysfs::DiskNode;
 use scrubjay_core::scrub::idle::PolicyConfig;
 use scrubjay_core::scrub::machine::Event;
-use scrubjay_core::scrub::work::{Work, WorkActivity, WorkConfig, WorkEvent, WorkOp, WorkReport};
+use scrubjay_core::scrub::work::{Work, WorkActivity, WorkConfig, WorkEvent, WorkHolding, WorkOp, WorkReport};
 use scrubjay_core::units::{Bytes, Nanos};
 use std::ffi::OsString;
 use std::fs::File;
@@ -30,18 +30,16 @@ const SILENCE_MAX: Duration = Duration::from_secs(5);
 const LOCKS_EVERY: Nanos = Nanos::from_millis(200);
 /// How often progress is published.
 const PUBLISH_EVERY: Nanos = Nanos::from_millis(500);
-/// The time that the first hold is taken to need.
-const HOLD_GUESS: Nanos = Nanos::from_millis(10);
-/// The first hold of something that does not spin.
-const HOLD_GUESS_FLASH: Nanos = Nanos::from_millis(2);
+/// The times that the first holds are taken to need: while a disk seeks, and later.
+const HOLD_GUESS: [Nanos; 2] = [Nanos::from_millis(10), Nanos::from_millis(3)];
 
 /// What to run, and how.
 #[derive(Clone, Debug)]
 pub struct PaceOptions {
     /// The program and its arguments.
     pub command: Vec<OsString>,
-    /// The disks whose users are spared.
-    pub disks: Vec<DiskNode>,
+    /// The disks whose users are spared; `None`: those at which the program is seen.
+    pub disks: Option<Vec<DiskNode>>,
     /// When it may run.
     pub policy: PolicyConfig,
     /// The longest that it is held without a respite.
@@ -100,6 +98,8 @@ pub enum PacedNews<'a> {
         /// What it has read from disks.
         read: Bytes,
     },
+    /// The disks at which it is seen, and whose users are spared: those, and no others any more.
+    Disks(Vec<&'a str>),
     /// What it keeps from others while it is held.
     Keeps(Keeps),
     /// It is held no longer, for this reason.
@@ -123,6 +123,8 @@ pub struct PacedEnd {
     pub released: Option<String>,
     /// Sightings that were lost.
     pub lost: u64,
+    /// The disks at which it was seen last.
+    pub disks: Vec<String>,
 }
 
 /// Runs the program until it has ended. To be called while this process has one thread, which keeps the signals blocked that it
@@ -132,7 +134,7 @@ pub struct PacedEnd {
 /// [`PaceError`]; the program was not started then.
 pub fn run(options: &PaceOptions, tell: &mut dyn FnMut(PacedNews<'_>)) -> Result<PacedEnd, PaceError> {
     let system = |what| move |source| PaceError::System { what, source };
-    let detector = WorkDetector::open(&options.disks)?;
+    let detector = WorkDetector::open(WorkSenders::IdleClass, options.disks.as_deref())?;
     let (mut freezer, no_cgroup) = match options.freezer {
         Some(FreezerKind::Signals) => (Freezer::Signals(Stopped::default()), None),
         Some(FreezerKind::Cgroup) => (Freezer::Cgroup(Cgroup::make().map_err(PaceError::Cgroup)?), None),
@@ -152,12 +154,12 @@ pub fn run(options: &PaceOptions, tell: &mut dyn FnMut(PacedNews<'_>)) -> Result
     let (guardian, pid) = start().inspect_err(|_: &PaceError| freezer.leave())?;
     let paced = Paced { pid, freezer: freezer.kind(), no_cgroup };
     tell(PacedNews::Begun(&paced));
-    let spins = options.disks.iter().any(|disk| disk.number("queue/rotational") == Some(1));
     let now = clock::now();
     let config = WorkConfig {
         started: now,
-        hold_guess: if spins { HOLD_GUESS } else { HOLD_GUESS_FLASH },
+        hold_guess: HOLD_GUESS,
         longest: Some(options.longest),
+        holding: WorkHolding::AtOnce,
     };
     let mut pump = Pump {
         work: Work::new(config, options.policy.policy()),
@@ -172,9 +174,11 @@ pub fn run(options: &PaceOptions, tell: &mut dyn FnMut(PacedNews<'_>)) -> Result
         told_at: Nanos::ZERO,
         looked_at: Nanos::ZERO,
         kept: Keeps::default(),
+        disks: Vec::new(),
     };
     pump.work.handle(now, WorkEvent::Free { at: now });
     pump.pump(&signals, tell);
+    pump.tell_disks(tell);
     let left = pump.freezer.processes(&pump.guardian).len();
     pump.freezer.leave();
     let now = clock::now();
@@ -186,6 +190,7 @@ pub fn run(options: &PaceOptions, tell: &mut dyn FnMut(PacedNews<'_>)) -> Result
         left,
         released: pump.released,
         lost: pump.detector.lost(),
+        disks: pump.disks,
     })
 }
 
@@ -239,6 +244,8 @@ struct Pump {
     told_at: Nanos,
     looked_at: Nanos,
     kept: Keeps,
+    /// The disks that were told of.
+    disks: Vec<String>,
 }
 
 impl Pump {
@@ -262,6 +269,7 @@ impl Pump {
             }
             if now.since(published_at) >= PUBLISH_EVERY {
                 published_at = now;
+                self.tell_disks(tell);
                 let live = self.freezer.processes(&self.guardian).into_iter().map(tree::read_bytes).sum::<u64>();
                 tell(PacedNews::Progress { report: &self.work.report(now), read: Bytes(self.read + live) });
             }
@@ -306,6 +314,14 @@ impl Pump {
             }
         }
         Ok(())
+    }
+
+    fn tell_disks(&mut self, tell: &mut dyn FnMut(PacedNews<'_>)) {
+        let disks = self.detector.disks();
+        if !disks.is_empty() && disks != self.disks {
+            self.disks = disks.iter().map(|&name| name.to_owned()).collect();
+            tell(PacedNews::Disks(disks));
+        }
     }
 
     /// Holds it no longer.

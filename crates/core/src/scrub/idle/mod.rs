@@ -39,7 +39,7 @@ pub use parameters::{Parameter, ParameterRange, ParameterRow, ParameterValue, Po
 pub use pattern::{IdlePattern, IntervalAdapter, IntervalPolicy, RequestGrowth};
 pub use predicted::{Cutoff, Predicted};
 pub use predictor::{Method, Predictor};
-pub use service::{AccessPattern, ServiceTimes};
+pub use service::{AccessPattern, ServiceTimes, SliceTime};
 pub use slowdown::Slowdown;
 pub use table::{MadePolicy, POLICIES, Pacing, PolicyConfig, PolicyKind};
 pub use waiting::Waiting;

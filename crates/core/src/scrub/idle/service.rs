@@ -81,6 +81,15 @@ pub(super) struct Overrun {
     pub(super) share: f64,
 }
 
+/// A slice of the time of work that runs by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SliceTime {
+    /// How long it takes, until nothing of the work is at the disk.
+    pub takes: Nanos,
+    /// The most that an arrival loses by it.
+    pub holds: Nanos,
+}
+
 /// A service time, and the share of all requests that it stands for.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct ServiceCase {
@@ -289,27 +298,30 @@ impl ServiceTimes {
     /// The nominal size of a slice of work that runs by itself.
     pub const SLICE: Bytes = SIZE_MIN;
 
-    /// The times of slices. `holds`: how long a hold takes from its cause until nothing of the work is at the disk, at the beginning of
-    /// a run and later in it. They are not measured, and none is larger.
-    pub fn of_slices(holds: [Nanos; 2]) -> ServiceTimes {
+    /// The times of slices, as [`ServiceTimes::set_slices`] sets them. They are not measured, and none is larger.
+    pub fn of_slices(slices: [SliceTime; 2]) -> ServiceTimes {
         let mut times = ServiceTimes { is_sliced: true, ..ServiceTimes::default() };
-        times.set_slices(holds);
+        times.set_slices(slices);
         times
     }
 
-    /// Sets the hold times of slices. The first of a run takes both, each that follows adds the later one; an arrival waits for no longer
-    /// than for the hold.
-    pub fn set_slices(&mut self, holds: [Nanos; 2]) {
-        let [first, later] = holds.map(|hold| hold.max(SERVICE_MIN).as_secs_f64());
-        let slice = |service: f64, held: f64| ServiceEstimate {
-            held_max: Some(held),
-            ..ServiceEstimate::steady(service, service)
-        };
+    /// Sets the times of the first slice of a run, and of each that follows.
+    pub fn set_slices(&mut self, slices: [SliceTime; 2]) {
+        let [first, later] = slices.map(|SliceTime { takes, holds }| {
+            let [takes, holds] = [takes, holds].map(|time| time.max(SERVICE_MIN).as_secs_f64());
+            ServiceEstimate { held_max: Some(holds), ..ServiceEstimate::steady(takes, takes) }
+        });
         let never = ServiceEstimate::steady(f64::MAX, f64::MAX);
         self.estimates = [[never; SIZES.len()]; 2];
-        self.estimates[AccessPattern::Random as usize][0] = slice(first + later, first.max(later));
-        self.estimates[AccessPattern::Sequential as usize][0] = slice(later, later);
+        self.estimates[AccessPattern::Random as usize][0] = first;
+        self.estimates[AccessPattern::Sequential as usize][0] = later;
         self.estimates_until = Nanos::MAX;
+    }
+
+    /// How long a slice takes, and the most that an arrival loses by it, in seconds.
+    pub fn slice(&self, access: AccessPattern) -> [f64; 2] {
+        let slice = self.of(Self::SLICE, access);
+        [slice.mean, slice.held(slice.mean)]
     }
 
     /// Counts a slice.

@@ -15,18 +15,23 @@
 //! at once; so it loses one hold time at the most, however long the slice is. That is what the policies already know of a step of md's check
 //! ([`ServiceTimes`]).
 //!
+//! Some work takes seconds to hold, writes to the disk each time, and lets others pass meanwhile: ZFS's scrub. It runs for minutes and
+//! is held for minutes ([`WorkHolding::Slowly`]), an arrival does not end that, and [`Spending`] decides.
+//!
 //! What a foreground request lost is computed from the requests of the work that were at the disk, as for those of a scrub.
 
 mod hold_times;
 mod report;
+mod spending;
 #[cfg(test)]
 mod tests;
 
 pub use hold_times::HoldTimes;
 pub use report::{WorkActivity, WorkReport};
+pub use spending::Spending;
 
 use super::foreground::ForegroundTracker;
-use super::idle::{AccessPattern, DiskView, IdlePolicy, Observed, ServiceTimes};
+use super::idle::{AccessPattern, DiskView, IdlePolicy, Observed, ServiceTimes, SliceTime};
 use super::machine::Event;
 use crate::units::Nanos;
 
@@ -34,6 +39,12 @@ use crate::units::Nanos;
 const RESPITE: Nanos = Nanos::from_millis(200);
 /// The pump looks for arrivals this often while the work runs: one that is not seen is not spared.
 const LOOK: Nanos = Nanos::from_millis(1);
+/// Work that takes seconds to hold is looked at this often.
+const LOOK_SLOWLY: Nanos = Nanos::from_millis(500);
+/// A slice of such work that follows another takes so long, beside the hold time.
+const STEP_SLOWLY: Nanos = Nanos::from_secs(10);
+/// What a request is taken to lose beside such work before it was seen, and as how many requests that counts.
+const LOSS_GUESS: (f64, f64) = (10e-3, 20.0);
 /// The pump looks at least this often while the order to hold is on its way.
 const LOOK_HOLDING: Nanos = Nanos(200_000);
 
@@ -42,10 +53,26 @@ const LOOK_HOLDING: Nanos = Nanos(200_000);
 pub struct WorkConfig {
     /// The pump's time at the start.
     pub started: Nanos,
-    /// The time that a hold is taken to need before one was seen.
-    pub hold_guess: Nanos,
+    /// The times that a hold is taken to need before some were seen, at the beginning of a run and later in it.
+    pub hold_guess: [Nanos; 2],
     /// The longest that it is held without a respite; `None`: as long as it takes.
     pub longest: Option<Nanos>,
+    /// How it can be held.
+    pub holding: WorkHolding,
+}
+
+/// How work can be held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorkHolding {
+    /// Within milliseconds: an arrival ends a slice.
+    AtOnce,
+    /// Within seconds, and at a price.
+    Slowly {
+        /// The shortest run.
+        run: Nanos,
+        /// The shortest rest.
+        rest: Nanos,
+    },
 }
 
 /// An event that the pump reports.
@@ -171,13 +198,20 @@ pub struct Work {
     counted_to: Nanos,
     held_longest: Nanos,
     respites: u64,
+    /// Of work that is held slowly: the requests that came while it ran, and what they lost, in seconds; older ones count less.
+    beside: [f64; 2],
+    /// The number of requests and what was lost when that was counted.
+    beside_counted: (u64, Nanos),
 }
+
+/// Requests beside which such losses are learnt count half after so many.
+const BESIDE_MAX: f64 = 2000.0;
 
 impl Work {
     /// The work is held.
     pub fn new(config: WorkConfig, policy: Box<dyn IdlePolicy>) -> Work {
-        let holds = [HoldTimes::new(config.hold_guess), HoldTimes::new(config.hold_guess)];
-        let service = ServiceTimes::of_slices(holds.each_ref().map(HoldTimes::high));
+        let holds = config.hold_guess.map(HoldTimes::new);
+        let service = ServiceTimes::of_slices(slices(&config, holds.each_ref().map(HoldTimes::high), LOSS_GUESS.0));
         let seen = Observed { service, ..Observed::default() };
         Work {
             foreground: ForegroundTracker::new(config.started, None),
@@ -193,6 +227,8 @@ impl Work {
             counted_to: config.started,
             held_longest: Nanos::ZERO,
             respites: 0,
+            beside: [LOSS_GUESS.1, LOSS_GUESS.0 * LOSS_GUESS.1],
+            beside_counted: (0, Nanos::ZERO),
             config,
         }
     }
@@ -239,7 +275,32 @@ impl Work {
             self.foreground.account_rest(&mut self.seen.slowdown);
         }
         self.seen.slowdown.note_mean(self.seen.workload.requests);
+        self.learn_losses();
         self.policy.learn(now, &self.seen);
+    }
+
+    /// Learns what a request loses beside work that runs, where arrivals do not end that.
+    fn learn_losses(&mut self) {
+        if self.config.holding == WorkHolding::AtOnce {
+            return;
+        }
+        let (requests, lost) = (self.seen.workload.requests, self.seen.slowdown.lost());
+        let (requests_before, lost_before) = std::mem::replace(&mut self.beside_counted, (requests, lost));
+        let (came, lost) = (requests - requests_before, lost.since(lost_before));
+        if (came, lost) == (0, Nanos::ZERO) || matches!(self.order, Order::Held { .. }) {
+            return;
+        }
+        self.beside[0] += came as f64;
+        self.beside[1] += lost.as_secs_f64();
+        if self.beside[0] > BESIDE_MAX {
+            self.beside = self.beside.map(|sum| 0.5 * sum);
+        }
+        self.set_slices();
+    }
+
+    fn set_slices(&mut self) {
+        let loss = self.beside[1] / self.beside[0];
+        self.seen.service.set_slices(slices(&self.config, self.hold_times(), loss));
     }
 
     fn on_foreground(&mut self, event: Event) {
@@ -282,11 +343,12 @@ impl Work {
             None => at.min(now).since(ordered),
         };
         self.holds[usize::from(is_later)].add(took);
-        self.seen.service.set_slices(self.hold_times());
+        self.set_slices();
         self.count(now);
         self.order = Order::Held { since: ordered };
     }
 
+    /// The hold times that the plan reckons with.
     fn hold_times(&self) -> [Nanos; 2] {
         self.holds.each_ref().map(HoldTimes::high)
     }
@@ -307,7 +369,13 @@ impl Work {
             Order::Holding(_) => None,
             Order::Held { since } => {
                 let is_long = self.config.longest.is_some_and(|longest| now.since(since) >= longest);
-                if !is_long && !self.is_wanted && self.policy.decide(&self.view(now), &self.seen).not_before > now {
+                let is_resting = match self.config.holding {
+                    WorkHolding::Slowly { rest, .. } => now.since(since) < rest,
+                    WorkHolding::AtOnce => false,
+                };
+                if is_resting
+                    || !is_long && !self.is_wanted && self.policy.decide(&self.view(now), &self.seen).not_before > now
+                {
                     return None;
                 }
                 self.respites += u64::from(is_long);
@@ -343,14 +411,18 @@ impl Work {
         self.count(now);
         let [first, later] = self.hold_times();
         (self.met, self.own.completed) = (None, false);
-        let ends = now + first + later;
-        self.order = Order::Going(Slice { started: now, ends, respite_until: now + respite });
+        let (ends, runs) = match self.config.holding {
+            WorkHolding::AtOnce => (now + first + later, respite),
+            WorkHolding::Slowly { run, .. } => (now + run + later, respite.max(run)),
+        };
+        self.order = Order::Going(Slice { started: now, ends, respite_until: now + runs });
         self.seen.service.add_slice(now);
     }
 
     fn next_slice(&mut self, now: Nanos, slice: Slice) {
         self.last = (slice.ends, slice.ends.since(slice.started));
-        let ends = slice.ends.max(now) + self.hold_times()[1];
+        let [_, later] = slices(&self.config, self.hold_times(), 0.0);
+        let ends = slice.ends.max(now) + later.takes;
         self.order = Order::Going(Slice { started: slice.ends.min(now), ends, ..slice });
         self.seen.service.add_slice(now);
         self.policy.learn(now, &self.seen);
@@ -359,6 +431,7 @@ impl Work {
     /// When to come back although nothing has happened.
     pub fn poll_timeout(&self, now: Nanos) -> Nanos {
         match self.order {
+            Order::Going(_) if self.config.holding != WorkHolding::AtOnce => now + LOOK_SLOWLY,
             Order::Going(_) => now + LOOK,
             Order::Holding(_) => now + LOOK_HOLDING,
             Order::Held { since } => {
@@ -372,7 +445,11 @@ impl Work {
     fn view(&self, now: Nanos) -> DiskView {
         let (outstanding, idle_since) = (self.foreground.outstanding(), self.foreground.idle_since());
         let going = match self.order {
-            Order::Going(slice) if outstanding == 0 && slice.started >= idle_since => Some(slice),
+            Order::Going(slice)
+                if !self.policy.state().in_idle_only || outstanding == 0 && slice.started >= idle_since =>
+            {
+                Some(slice)
+            }
             _ => None,
         };
         let access = if going.is_some() { AccessPattern::Sequential } else { AccessPattern::Random };
@@ -419,6 +496,19 @@ impl Work {
             latency: self.foreground.latency(),
             idle: self.seen.workload.idle_total + self.foreground.idle_now(now),
             setting: self.policy.state(),
+        }
+    }
+}
+
+/// The slices of work that can be held so, with these hold times, by which a request loses so many seconds if arrivals do not end it.
+fn slices(config: &WorkConfig, [first, later]: [Nanos; 2], loss: f64) -> [SliceTime; 2] {
+    match config.holding {
+        WorkHolding::AtOnce => {
+            [SliceTime { takes: first + later, holds: first.max(later) }, SliceTime { takes: later, holds: later }]
+        }
+        WorkHolding::Slowly { run, .. } => {
+            let holds = Nanos::from_secs_f64(loss);
+            [SliceTime { takes: run + later, holds }, SliceTime { takes: STEP_SLOWLY + later, holds }]
         }
     }
 }

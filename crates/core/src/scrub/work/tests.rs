@@ -28,7 +28,12 @@ impl IdlePolicy for Always {
 }
 
 fn work(allows: bool) -> Work {
-    let config = WorkConfig { started: Nanos::ZERO, hold_guess: ms(10), longest: Some(Nanos::from_secs(30)) };
+    let config = WorkConfig {
+        started: Nanos::ZERO,
+        hold_guess: [ms(10), ms(3)],
+        longest: Some(Nanos::from_secs(30)),
+        holding: WorkHolding::AtOnce,
+    };
     Work::new(config, Box::new(Always { allows }))
 }
 
@@ -132,4 +137,60 @@ fn the_times_add_up() {
     let report = work.report(ms(1000));
     assert_eq!((report.ran, report.held), (ms(210), ms(100 + 690)));
     assert_eq!(report.held_longest, ms(700), "from the order on");
+}
+
+/// Work that is held slowly, beside requests that lose 4 ms each while it runs: it runs for minutes, rests for minutes, and keeps the mean.
+#[test]
+fn what_is_held_slowly_runs_and_rests_for_minutes_and_keeps_the_mean() {
+    let holding = WorkHolding::Slowly { run: Nanos::from_secs(120), rest: Nanos::from_secs(60) };
+    let config = WorkConfig { started: Nanos::ZERO, hold_guess: [ms(5000); 2], longest: None, holding };
+    let mut work = Work::new(config, Box::new(Spending::new(ms(1))));
+    let (mut runs, mut changed, mut last) = (false, Nanos::ZERO, Nanos::ZERO);
+    for step in 0..8 * 36_000 {
+        let now = ms(100 * step);
+        if runs {
+            work.handle(now, WorkEvent::OwnArrived { at: now, count: 1 });
+        }
+        let at = Nanos(now.0 + 1_000_000);
+        work.handle(at, arrived(at));
+        if runs {
+            let at = Nanos(at.0 + 4_000_000);
+            work.handle(at, WorkEvent::OwnCompleted { at, count: 1 });
+        }
+        let end = Nanos(at.0 + if runs { 9_000_000 } else { 5_000_000 });
+        work.handle(end, completed(end));
+        work.handle(end, WorkEvent::Foreground(Event::ForegroundDrained { at: end }));
+        let report = work.report(end);
+        if report.foreground_requests > 300 {
+            assert!(report.slowdown.mean_seconds(report.foreground_requests) < 1.02e-3, "{report:?}");
+        }
+        if let Some(op) = work.poll_op(end) {
+            assert_ne!(op == WorkOp::GoOn, runs);
+            if changed > Nanos::ZERO {
+                last = end.since(changed);
+                assert!(last >= Nanos::from_secs(if runs { 119 } else { 59 }), "{last:?} {runs}");
+            }
+            (runs, changed) = (!runs, end);
+            if !runs {
+                work.handle(end, WorkEvent::Frozen { at: end });
+            }
+        }
+    }
+    let report = work.report(ms(8 * 3_600_000));
+    assert!(last > Nanos::ZERO && report.holds > 10, "{report:?}");
+    let share = report.ran.as_secs_f64() / report.elapsed.as_secs_f64();
+    assert!((0.2..0.27).contains(&share), "a quarter of the time pays for 4 ms with 1 ms: {share}");
+}
+
+#[test]
+fn what_is_held_slowly_runs_on_where_nobody_comes() {
+    let holding = WorkHolding::Slowly { run: Nanos::from_secs(120), rest: Nanos::from_secs(60) };
+    let config = WorkConfig { started: Nanos::ZERO, hold_guess: [ms(5000); 2], longest: None, holding };
+    let mut work = Work::new(config, Box::new(Spending::new(ms(1))));
+    assert_eq!(work.poll_op(Nanos::from_secs(60)), Some(WorkOp::GoOn));
+    for second in 61..100_000 {
+        let now = Nanos::from_secs(second);
+        work.handle(now, WorkEvent::Foreground(Event::Tick));
+        assert_eq!(work.poll_op(now), None);
+    }
 }

@@ -1,0 +1,79 @@
+//! What a pool's scrub is told, and what ZFS says of it: by `zpool scrub` and `zpool status`.
+
+use crate::zfs::ask;
+use crate::zfs::pool::Zpool;
+use scrubjay_device::tool::{self, ToolError};
+use std::time::Duration;
+
+/// How long `zpool` may take: where it is suspended it never ends.
+const TIME_OUT: Duration = Duration::from_secs(30);
+
+/// A way to run `zpool` with arguments.
+type RunZpool = Box<dyn Fn(&[&str]) -> Result<Vec<u8>, ToolError>>;
+
+/// One pool, and the way to run `zpool`.
+pub struct PoolOrders {
+    pool: String,
+    zpool: RunZpool,
+}
+
+impl PoolOrders {
+    /// The pool of this name on this machine.
+    pub fn new(pool: &str) -> PoolOrders {
+        PoolOrders::by(pool, Box::new(|arguments| tool::run_within("zpool", arguments, TIME_OUT)))
+    }
+
+    /// The same, by this way to run `zpool`.
+    pub fn by(pool: &str, zpool: RunZpool) -> PoolOrders {
+        PoolOrders { pool: pool.to_owned(), zpool }
+    }
+
+    /// The pool's name.
+    pub fn pool(&self) -> &str {
+        &self.pool
+    }
+
+    /// Begins the scrub, or lets it go on.
+    ///
+    /// # Errors
+    /// In ZFS's words.
+    pub fn go_on(&self, only_errors: bool) -> Result<(), String> {
+        let option = only_errors.then_some("-e");
+        let arguments: Vec<&str> = ["scrub"].into_iter().chain(option).chain([self.pool.as_str()]).collect();
+        self.tell(&arguments)
+    }
+
+    /// Holds it.
+    ///
+    /// # Errors
+    /// In ZFS's words.
+    pub fn hold(&self) -> Result<(), String> {
+        self.tell(&["scrub", "-p", &self.pool])
+    }
+
+    fn tell(&self, arguments: &[&str]) -> Result<(), String> {
+        (self.zpool)(arguments).map(drop).map_err(|error| error.to_string())
+    }
+
+    /// The pool as ZFS describes it; `None`: it is not listed, or ZFS does not answer.
+    pub fn look(&self) -> Option<Zpool> {
+        ask::pools_by(&self.zpool).ok()?.into_iter().find(|pool| pool.name == self.pool)
+    }
+
+    /// Why ZFS does not describe it.
+    pub fn why_unknown(&self) -> String {
+        ask::pools_by(&self.zpool).err().unwrap_or_else(|| format!("no pool {} is imported", self.pool))
+    }
+
+    /// What ZFS says of its scan, in one line.
+    pub fn said(&self) -> Option<String> {
+        let output = (self.zpool)(&["status", &self.pool]).ok()?;
+        scan_line(&String::from_utf8_lossy(&output))
+    }
+}
+
+/// The text behind `scan:` or, of a scrub of known errors, `scrub:`; the first line.
+fn scan_line(text: &str) -> Option<String> {
+    let of = |key: &str| text.lines().find_map(|line| line.trim_start().strip_prefix(key));
+    Some(of("scan:").or_else(|| of("scrub:"))?.trim().to_owned())
+}
