@@ -219,6 +219,20 @@ pub const HANGING: &[&str] = &[
     "jq",             // reads JSON
 ];
 
+/// For a virtual machine with a pool of ZFS, which its test gets and compiles.
+pub const GUEST_ZFS: &[&str] = &[
+    "qemu-system-x86", // the machine
+    "busybox-static",  // its first file system
+    "kmod",            // modprobe, depmod
+    "xz-utils",        // unpacks kernel modules
+    "zstd",            // unpacks the kernel
+    "binutils",        // readelf: checks the unpacked kernel; strip
+    "udev",            // makes the links that zpool waits for, inside
+    "gcc",             // compiles ZFS's module
+    "make",            // the same
+    "fio",             // the foreground
+    "jq",              // reads JSON
+];
 /// For a virtual machine with this machine's files (tests/lab/guest), and its test inside.
 pub const GUEST: &[&str] = &[
     "qemu-system-x86", // the machine

@@ -4,7 +4,7 @@
 
 use super::packages::{
     ARRAYS, ARRAYS_ON_FUSE, BENCH_DISK, BTRFS, BTRFS_UNDER_LOAD, CAPTURE, CLIENTS, CONTRIB, DIST, FAULTY_DISK,
-    FILE_SYSTEMS, GUEST, GUEST_ARM, GUEST_ARRAYS, GUEST_BTRFS, GUEST_FILE_SYSTEMS, GUEST_VOLUME, HANGING, HOST_SECTORS,
+    FILE_SYSTEMS, GUEST, GUEST_ARM, GUEST_ARRAYS, GUEST_BTRFS, GUEST_FILE_SYSTEMS, GUEST_VOLUME, GUEST_ZFS, HANGING, HOST_SECTORS,
     PAGE, PAGE_SECURITY, PYTHON, SIGNED, SUITES, TYPED, WATCHED, WATCHED_VOLUME,
 };
 
@@ -176,6 +176,12 @@ pub const STEPS: &[TestStep] = &[
         name: "lab: bad sectors on a block device",
         command: &["tests/lab/host-scrub.sh"],
         packages: FAULTY_DISK,
+        ..LAB
+    },
+    TestStep {
+        name: "lab: a paced program: exit codes, signals, pipes, locks; scrubjay and its guardian killed",
+        command: &["tests/lab/pace.sh"],
+        packages: BENCH_DISK,
         ..LAB
     },
     TestStep {
@@ -387,6 +393,18 @@ pub const LONG_STEPS: &[TestStep] = &[
         name: "a mounted btrfs beside a load, as btrfs scrubs it and as a scrub does within its budget",
         command: &["tests/lab/btrfs-load.sh"],
         packages: BTRFS_UNDER_LOAD,
+        ..LONG
+    },
+    TestStep {
+        name: "a pool of ZFS in a virtual machine: its scrub driven, held, killed; what others do in the midst of it",
+        command: &["tests/lab/guest-zfs.sh", "20"],
+        packages: GUEST_ZFS,
+        ..LONG
+    },
+    TestStep {
+        name: "a paced program: scrubjay and its guardian killed 50 times each",
+        command: &["tests/lab/pace.sh", "50"],
+        packages: BENCH_DISK,
         ..LONG
     },
     TestStep {

@@ -146,6 +146,8 @@ const UNIT_TESTS: &str = "unit and integration tests";
 const YEARS: &str = "years: hosts, their disks, people and mail servers";
 const GUEST_BENCH: &str = "VERIFY measured in a virtual machine, and a read cache put back after kill -9";
 
+const GUEST_ZFS: &str =
+    "a pool of ZFS in a virtual machine: its scrub driven, held, killed; what others do in the midst of it";
 const GUEST_WATCH: &str = "the watch in a virtual machine: drives that answer, arrays that fail";
 
 use Scene::{Bad, BlockDevice, Btrfs, Debian, Disks, Downgrade, Files, Md, Recorded, Volume, Watch};
@@ -230,6 +232,7 @@ pub const TABLE: &[Row] = &[
     typed("docs/bench.md", "sudo scrubjay bench disk", Disks),
     typed("docs/probe.md", "scrubjay probe /dev/sdb", Disks),
     typed("docs/pace.md", "sudo scrubjay pace", Disks).after("to_pace"),
+    step("docs/zfs.md", "sudo scrubjay scrub tank", GUEST_ZFS),
     typed("docs/traces.md", "sudo scrubjay trace capture", Disks).after("recording"),
     step("docs/traces.md", "import scrubjay", PYTHON_LONG),
     step("docs/python.md", "pip install", PYTHON_LONG),
@@ -295,6 +298,7 @@ pub const TABLE: &[Row] = &[
     typed(HELP, "scrubjay scrub /dev/md0 --repair", Md).after("whole"),
     typed(HELP, "scrubjay scrub /dev/md0", Md).after("whole"),
     typed(HELP, "sudo scrubjay scrub /dev/md0", Md).after("whole"),
+    step(HELP, "scrubjay scrub tank", GUEST_ZFS),
     typed(HELP, "scrubjay scrub photos", Volume).after("photos").may_find(),
     typed(HELP, "scrubjay scrub", Disks),
     step(HELP, "sudo scrubjay scrub-now md0", GUEST_WATCH),

@@ -242,20 +242,20 @@ impl RequestFilter<'_> {
         asm.finish()
     }
 
-    /// Stores the first sector, and the beginning of the sender's name or zeros. Names do not begin at a multiple of 8, as a load of 8 bytes
-    /// would have to.
+    /// Stores the first sector, and the beginning of the sender's name or zeros. The kernel accepts only loads from a multiple of their size, and
+    /// names begin at 42 (Linux 6.12) or 44 (6.18).
     fn assemble_sender(&self, asm: &mut Assembler, bytes: i16) {
         if let Some(sector) = self.point.sector {
             asm.load(OperandSize::Double, Reg::R1, Reg::R6, sector);
             asm.store(OperandSize::Double, Reg::Fp, 16 - bytes, Reg::R1);
         }
         let comm = self.point.comm.filter(|_| self.kind == SightingKind::Arrival);
-        for half in [0, 4] {
+        for at in [0, 2, 4, 6] {
             match comm {
-                Some(comm) => asm.load(OperandSize::Word, Reg::R1, Reg::R6, comm + half),
+                Some(comm) => asm.load(OperandSize::Half, Reg::R1, Reg::R6, comm + at),
                 None => asm.set(Reg::R1, 0),
             }
-            asm.store(OperandSize::Word, Reg::Fp, 24 - bytes + half, Reg::R1);
+            asm.store(OperandSize::Half, Reg::Fp, 24 - bytes + at, Reg::R1);
         }
     }
 }

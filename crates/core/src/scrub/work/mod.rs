@@ -44,7 +44,11 @@ const LOOK_SLOWLY: Nanos = Nanos::from_millis(500);
 /// A slice of such work that follows another takes so long, beside the hold time.
 const STEP_SLOWLY: Nanos = Nanos::from_secs(10);
 /// What a request is taken to lose beside such work before it was seen, and as how many requests that counts.
-const LOSS_GUESS: (f64, f64) = (10e-3, 20.0);
+const LOSS_GUESS: (f64, f64) = (3e-3, 20.0);
+/// Until so many requests came beside such work it runs for [`TRIAL_SLOWLY`] at a time: what they lose is to be learnt before much is spent.
+const TRIED: f64 = 100.0;
+/// See [`TRIED`].
+const TRIAL_SLOWLY: Nanos = Nanos::from_secs(10);
 /// The pump looks at least this often while the order to hold is on its way.
 const LOOK_HOLDING: Nanos = Nanos(200_000);
 
@@ -211,7 +215,8 @@ impl Work {
     /// The work is held.
     pub fn new(config: WorkConfig, policy: Box<dyn IdlePolicy>) -> Work {
         let holds = config.hold_guess.map(HoldTimes::new);
-        let service = ServiceTimes::of_slices(slices(&config, holds.each_ref().map(HoldTimes::high), LOSS_GUESS.0));
+        let hold_times = holds.each_ref().map(HoldTimes::high);
+        let service = ServiceTimes::of_slices(slices(config.holding, hold_times, LOSS_GUESS.0));
         let seen = Observed { service, ..Observed::default() };
         Work {
             foreground: ForegroundTracker::new(config.started, None),
@@ -231,6 +236,14 @@ impl Work {
             beside_counted: (0, Nanos::ZERO),
             config,
         }
+        .with_slices()
+    }
+
+    fn with_slices(mut self) -> Work {
+        if self.config.holding != WorkHolding::AtOnce {
+            self.set_slices();
+        }
+        self
     }
 
     /// Handles `event`, reported at `now`.
@@ -300,7 +313,17 @@ impl Work {
 
     fn set_slices(&mut self) {
         let loss = self.beside[1] / self.beside[0];
-        self.seen.service.set_slices(slices(&self.config, self.hold_times(), loss));
+        self.seen.service.set_slices(slices(self.holding(), self.hold_times(), loss));
+    }
+
+    /// How it can be held; the shortest run is a trial until enough is known.
+    fn holding(&self) -> WorkHolding {
+        match self.config.holding {
+            WorkHolding::Slowly { run, rest } if self.beside[0] < LOSS_GUESS.1 + TRIED => {
+                WorkHolding::Slowly { run: run.min(TRIAL_SLOWLY), rest }
+            }
+            holding => holding,
+        }
     }
 
     fn on_foreground(&mut self, event: Event) {
@@ -411,7 +434,7 @@ impl Work {
         self.count(now);
         let [first, later] = self.hold_times();
         (self.met, self.own.completed) = (None, false);
-        let (ends, runs) = match self.config.holding {
+        let (ends, runs) = match self.holding() {
             WorkHolding::AtOnce => (now + first + later, respite),
             WorkHolding::Slowly { run, .. } => (now + run + later, respite.max(run)),
         };
@@ -421,7 +444,7 @@ impl Work {
 
     fn next_slice(&mut self, now: Nanos, slice: Slice) {
         self.last = (slice.ends, slice.ends.since(slice.started));
-        let [_, later] = slices(&self.config, self.hold_times(), 0.0);
+        let [_, later] = slices(self.holding(), self.hold_times(), 0.0);
         let ends = slice.ends.max(now) + later.takes;
         self.order = Order::Going(Slice { started: slice.ends.min(now), ends, ..slice });
         self.seen.service.add_slice(now);
@@ -501,8 +524,8 @@ impl Work {
 }
 
 /// The slices of work that can be held so, with these hold times, by which a request loses so many seconds if arrivals do not end it.
-fn slices(config: &WorkConfig, [first, later]: [Nanos; 2], loss: f64) -> [SliceTime; 2] {
-    match config.holding {
+fn slices(holding: WorkHolding, [first, later]: [Nanos; 2], loss: f64) -> [SliceTime; 2] {
+    match holding {
         WorkHolding::AtOnce => {
             [SliceTime { takes: first + later, holds: first.max(later) }, SliceTime { takes: later, holds: later }]
         }

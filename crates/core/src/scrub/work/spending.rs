@@ -12,7 +12,7 @@ use crate::units::{Bytes, Nanos};
 /// Foreground requests whose earnings are credited in advance; otherwise nothing could run beside the first.
 const WARM_UP: u64 = Goal::WARM_UP_REQUESTS;
 /// What a run is likely to cost is raised by this factor before it is compared with the savings.
-const MARGIN: f64 = 1.5;
+const MARGIN: f64 = 1.25;
 /// The times over which the rate of requests is averaged, in seconds. The higher rate counts.
 const SPANS: [f64; 2] = [30.0, 600.0];
 /// When to look again where the savings do not pay.

@@ -215,8 +215,11 @@ impl PoolScrub<'_> {
         Some(if said.contains("cancel") { PoolScrubEnd::Cancelled } else { PoolScrubEnd::Complete })
     }
 
-    /// Holds it, to be gone on with later.
+    /// Holds it, to be gone on with later; it may have ended since the last look.
     fn leave(&mut self) -> PoolScrubEnd {
+        if let Some(end) = self.look() {
+            return end;
+        }
         if self.work.activity() == WorkActivity::Held {
             return PoolScrubEnd::Paused;
         }
