@@ -48,9 +48,9 @@ for options in "" --tune-zfs; do
   # shellcheck disable=SC2086
   "$scrubjay" scrub tank --slowdown 2ms -q $options --json >ours.json & ours=$!
   sleep 60
-  client 400; row "scrubjay scrub --slowdown 2ms $options" 400 "$(issued)"
+  client 180; row "scrubjay scrub --slowdown 2ms $options" 180 "$(issued)"
   kill -INT $ours 2>/dev/null; wait $ours || true
-  jq -c '{end, ran_seconds, rests, mean: .slowdown.mean_seconds, most: .slowdown.max_seconds}' ours.json
+  jq -c '{"end": .end, ran_seconds, rests, mean: .slowdown.mean_seconds, most: .slowdown.max_seconds}' ours.json
   echo "parameters: $(cat $parameters/zfs_scan_vdev_limit $parameters/zfs_scrub_min_time_ms | tr '\n' ' ')"
   zpool scrub -s tank 2>/dev/null || true
 done

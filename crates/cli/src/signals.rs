@@ -25,6 +25,18 @@ pub fn flag() -> io::Result<Arc<AtomicBool>> {
     Ok(is_stop_requested)
 }
 
+/// A flag that each of them sets, and that ends nothing by itself: for what has to be put back at the end.
+///
+/// # Errors
+/// When no handler can be installed.
+pub fn patient_flag() -> io::Result<Arc<AtomicBool>> {
+    let is_stop_requested = Arc::new(AtomicBool::new(false));
+    for signal in stop_signals() {
+        signal_hook::flag::register(signal, Arc::clone(&is_stop_requested))?;
+    }
+    Ok(is_stop_requested)
+}
+
 /// Parses `SigIgn` of `proc(5)`: a bit for each signal, that of the first one lowest; SIGHUP is the first.
 fn is_hangup_ignored(status: &str) -> bool {
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

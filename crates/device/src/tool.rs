@@ -1,6 +1,7 @@
 //! Runs other programs that only read (debugfs, xfs_db, dmsetup, zpool), with a time-out and a limit on their output.
 
 use std::io::{self, Read};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
@@ -48,6 +49,25 @@ pub fn run(program: &'static str, arguments: &[&str]) -> Result<Vec<u8>, ToolErr
 /// # Errors
 /// [`ToolError`]; also when it ends with another status than 0.
 pub fn run_within(program: &'static str, arguments: &[&str], time_out: Duration) -> Result<Vec<u8>, ToolError> {
+    run_by(program, arguments, time_out, |_| ())
+}
+
+/// The same, in a process group of its own: Ctrl-C does not end the program in the midst of what it orders.
+///
+/// # Errors
+/// [`ToolError`]; also when it ends with another status than 0.
+pub fn run_apart(program: &'static str, arguments: &[&str], time_out: Duration) -> Result<Vec<u8>, ToolError> {
+    run_by(program, arguments, time_out, |command| {
+        command.process_group(0);
+    })
+}
+
+fn run_by(
+    program: &'static str,
+    arguments: &[&str],
+    time_out: Duration,
+    prepare: impl Fn(&mut Command),
+) -> Result<Vec<u8>, ToolError> {
     for folder in FOLDERS {
         let mut command = Command::new(format!("{folder}{program}"));
         command
@@ -57,6 +77,7 @@ pub fn run_within(program: &'static str, arguments: &[&str], time_out: Duration)
             .env("DEBUGFS_PAGER", "__none__")
             .env_remove("PAGER");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        prepare(&mut command);
         match command.spawn() {
             Ok(child) => return collect_output(program, child, time_out),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}

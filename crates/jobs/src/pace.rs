@@ -65,6 +65,7 @@ pub struct PaceDocument {
     /// How often it went on because it had been held for as long as it may be.
     respites: u64,
     bytes_read: u64,
+    bytes_written: u64,
     /// Its requests that were seen at the disks.
     requests: u64,
     slowdown: SlowdownDocument,
@@ -98,6 +99,7 @@ impl PaceDocument {
             hold_median_seconds: report.hold_median.map(|time| time.as_secs_f64()),
             respites: report.respites,
             bytes_read: end.read.0,
+            bytes_written: end.written.0,
             requests: report.requests,
             slowdown: SlowdownDocument::of(&report.slowdown, goal, report.foreground_requests),
             latency: report.latency.as_ref().map(LatencyDocument::of),

@@ -29,7 +29,9 @@ sentences! {
         NothingOfIt => "no request of it was seen at the disks that are watched: is it the right --disk?",
         LeftOne => "one process that it started runs on, unpaced",
         Left { count: String = "3" } => "{count} processes that it started run on, unpaced",
-        Written => "it wrote, too: what the kernel writes later for it is not held, and counts as others'",
+        HoldsTooLong { hold: String = "69 ms", most: String = "50 ms" } =>
+            "holding it takes {hold}, and one request may lose {most}: it hardly ran; --max-slowdown lets it, or less readahead (blockdev --setra 256 DISK)",
+        Wrote { written: String = "2.1 GB" } => "it wrote {written}, too: what the kernel writes later for it is not held, and counts as others'",
         InKernel { word: String = "btrfs balance pause PATH" } =>
             "the kernel does that work in one system call, which cannot be held: what pauses it is `{word}`",
     }

@@ -17,7 +17,9 @@ sentences! {
             "MEMBERS HAVE ERRORS ({errors} counted since they were cleared); {said}",
         Unknown { said: String = "scrub repaired 0B in 02:13:05 with 0 errors on Sun Nov 29 12:00:00 2026" } =>
             "ended, but whether data are lost is not known; {said}",
-        Paused { share: String = "43 %" } => "paused at {share}; the same command goes on from here (so does sudo zpool scrub, at full speed)",
+        Paused { share: String = "43 %" } => "paused at {share}; the same command goes on from here",
+        LeftPaused => "its scrub is paused: the same command, or zpool scrub, goes on with it",
+        LeftRunning => "its scrub runs on, at ZFS's own speed",
         PausedByOthers => "NOT DONE: somebody else has paused it; the same command goes on from here",
         Cancelled => "NOT DONE: somebody else has ended it",
         Resilver => "NOT DONE: ZFS fills a device now, which comes first; begin again when that has ended",

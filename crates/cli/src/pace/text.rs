@@ -11,6 +11,9 @@ use scrubjay_words::{CostWords, Count, PaceWords, Said};
 /// Fewer response times than these are not summed up.
 const TIMES_MIN: u64 = 100;
 
+/// Of a program that wrote less nothing is said: output, a log.
+const WRITTEN_MIN: Bytes = Bytes::mib(16);
+
 /// What the lines are about.
 pub struct Teller {
     /// The program's name.
@@ -80,6 +83,13 @@ impl Teller {
         });
         if report.respites > 0 {
             lines.push(PaceWords::Respites { times: show_count(report.respites) }.into());
+        }
+        if report.hold_times[0] > self.goal.max {
+            let (hold, most) = (show_time(report.hold_times[0]), show_time(self.goal.max));
+            lines.push(PaceWords::HoldsTooLong { hold, most }.into());
+        }
+        if end.written >= WRITTEN_MIN {
+            lines.push(PaceWords::Wrote { written: end.written.to_string() }.into());
         }
         if report.requests == 0 && end.read > Bytes(0) {
             lines.push(PaceWords::NothingOfIt.into());

@@ -68,9 +68,11 @@ pub fn run(args: &ScrubArgs, settings: &Settings, name: &str) -> Result<Exit> {
     let goal = settings.policy(scrubjay_core::units::Bytes(512)).goal().map_or(Nanos::from_millis(1), |goal| goal.mean);
     let state = settings.state_folder();
     scrub::put_back(&state).iter().for_each(|line| say(format_args!("scrubjay: {line}")));
-    let orders = PoolOrders::new(name);
-    let Some(pool) = orders.look() else {
-        return Err(Usage(format!("{}: {}", shown(name), orders.why_unknown())).into());
+    let orders = PoolOrders::new(name, args.only_errors);
+    let pool = match orders.look() {
+        Ok(Some(pool)) => pool,
+        Ok(None) => return Err(Usage(format!("{}: no such pool is imported", shown(name))).into()),
+        Err(why) => return Err(Usage(format!("{}: {why}", shown(name))).into()),
     };
     if let Some(refusal) = refusal(&pool) {
         return Err(Usage(format!("{}: {refusal}", shown(name))).into());
@@ -83,7 +85,7 @@ pub fn run(args: &ScrubArgs, settings: &Settings, name: &str) -> Result<Exit> {
         }
         Err(error) => return Err(error.into()),
     };
-    let stop = signals::flag()?;
+    let stop = signals::patient_flag()?;
     let tuning = if args.tune_zfs {
         fs::create_dir_all(&state).with_context(|| format!("cannot make {}", state.display()))?;
         Some(ScanTuning::begin(&state)?)
@@ -105,7 +107,7 @@ pub fn run(args: &ScrubArgs, settings: &Settings, name: &str) -> Result<Exit> {
     if !args.no_progress {
         text::begin(name, &pool, goal, is_tuned).iter().for_each(|line| say(format_args!("{line}")));
     }
-    let options = PoolScrubOptions { goal, run_and_rest: [RUN, REST], only_errors: args.only_errors };
+    let options = PoolScrubOptions { goal, run_and_rest: [RUN, REST] };
     let scrubbed = scrub::run(&orders, pool, &options, &mut world);
     let trouble = world.trouble().map(str::to_owned);
     drop(world);

@@ -64,6 +64,13 @@ pub fn result(name: &str, goal: Nanos, scrubbed: &PoolScrubbed) -> Vec<String> {
     };
     let mut lines = vec![format!("{name}: {first}")];
     let mut add = |words: PoolScrubWords| lines.push(format!("  {words}"));
+    if !matches!(end, PoolScrubEnd::Complete | PoolScrubEnd::Paused) {
+        match pool.as_ref().map(|pool| pool.scan) {
+            Some(PoolScan::Paused(_)) => add(PoolScrubWords::LeftPaused),
+            Some(PoolScan::Scrub(_)) => add(PoolScrubWords::LeftRunning),
+            _ => {}
+        }
+    }
     if lost.flatten().is_some_and(|blocks| blocks > 0) {
         add(PoolScrubWords::Files { name: typed(name) });
     }

@@ -25,8 +25,10 @@ use crate::clock;
 use crate::ioprio::IDLE_MIN;
 use crate::sysfs::DiskNode;
 
-/// Bytes in the ring: 32768 records, 100 ms of 160000 requests per second, each of which makes two. A power of two.
+/// Bytes in the ring of one disk: 32768 records, 100 ms of 160000 requests per second, each of which makes two. A power of two.
 const RING_BYTES: usize = 512 << 10;
+/// Bytes in the ring of all disks: some 200,000 records, as it may have to hold them for seconds.
+const RING_BYTES_ALL: usize = 8 << 20;
 
 /// Reports every foreground request of one disk with its time.
 pub(super) struct Bpf {
@@ -98,7 +100,7 @@ impl RequestRing {
             return Err(Refusal::failed("needs a 64-bit kernel")(io::ErrorKind::Unsupported.into()));
         }
         let process = Process::current().map_err(Refusal::failed("finds no /proc/self/ns/pid"))?;
-        let ring_map = create_map(MAP_RINGBUF, 0, 0, RING_BYTES as u32, 0)?;
+        let ring_map = create_map(MAP_RINGBUF, 0, 0, watched.ring_bytes() as u32, 0)?;
         let dropped_map = create_map(MAP_ARRAY, 4, 8, 1, MAP_MMAPABLE)?;
         let ring = BpfRing::new(&ring_map, watched).map_err(Refusal::failed("cannot map its ring"))?;
         let dropped = Mapping::new(dropped_map.as_raw_fd(), kernel::page_bytes(), 0, false)
@@ -299,6 +301,13 @@ fn decode([record, disk, sector, sender]: [u64; 4]) -> SeenRequest {
 }
 
 impl Watched {
+    const fn ring_bytes(self) -> usize {
+        match self {
+            Watched::OthersOf { .. } => RING_BYTES,
+            Watched::All(_) => RING_BYTES_ALL,
+        }
+    }
+
     /// The size of a record: the time and flags; the disk where there are several; the sector and the sender where that is wanted.
     const fn record_bytes(self) -> i16 {
         match self {
@@ -325,7 +334,7 @@ impl BpfRing {
     fn new(map: &OwnedFd, watched: Watched) -> io::Result<BpfRing> {
         let page = kernel::page_bytes();
         let reader_page = Mapping::new(map.as_raw_fd(), page, 0, true)?;
-        let kernel_pages = Mapping::new(map.as_raw_fd(), page + 2 * RING_BYTES, page, false)?;
+        let kernel_pages = Mapping::new(map.as_raw_fd(), page + 2 * watched.ring_bytes(), page, false)?;
         Ok(BpfRing { reader_page, kernel_pages, page, watched })
     }
 
@@ -336,7 +345,7 @@ impl BpfRing {
         let end = self.kernel_pages.acquire(0);
         let mut at = self.reader_page.word(0).load(Ordering::Relaxed);
         while at < end {
-            let header = self.page + (at as usize & (RING_BYTES - 1));
+            let header = self.page + (at as usize & (self.watched.ring_bytes() - 1));
             let length = first_half(self.kernel_pages.acquire(header));
             if length & RECORD_BUSY != 0 {
                 break;

@@ -38,6 +38,9 @@ pub enum WorkSenders {
     Threads(&'static [[u8; 8]]),
 }
 
+/// Requests of the work at one disk that are remembered, at most.
+const SECTORS_MAX: usize = 10_000;
+
 /// Watches some disks.
 pub struct WorkDetector {
     requests: RequestRing,
@@ -141,7 +144,7 @@ impl WorkDetector {
             let Some(disk) = self.disk(disk, is_sent) else { continue };
             let is_own = match (senders, sighting.kind) {
                 (WorkSenders::IdleClass, _) => is_sent,
-                (_, SightingKind::Arrival) => is_sent && disk.sectors.insert(sector),
+                (_, SightingKind::Arrival) => is_sent && disk.remember(sector),
                 (_, SightingKind::Completion) => disk.sectors.remove(&sector),
             };
             if is_own {
@@ -235,6 +238,16 @@ impl WatchedDisk {
             is_of_work,
             is_open: false,
         })
+    }
+
+    /// Remembers the first sector of a request of the work; those whose completions were not seen are forgotten in the end.
+    fn remember(&mut self, sector: u64) -> bool {
+        if self.sectors.len() >= SECTORS_MAX {
+            self.sectors.clear();
+            self.own = 0;
+        }
+        self.sectors.insert(sector);
+        true
     }
 
     fn count_own(&mut self, Sighting { at, kind }: Sighting, weight: f64) {

@@ -43,7 +43,6 @@ impl Cgroup {
     /// Makes one below that of this process.
     pub(super) fn make() -> io::Result<Cgroup> {
         let own = own_folder()?;
-        let_go_what_was_left(&own);
         let folder = own.join(format!("{NAME}{}", std::process::id()));
         fs::create_dir(&folder)?;
         let open = || {
@@ -107,11 +106,16 @@ fn own_folder() -> io::Result<PathBuf> {
 }
 
 /// Lets go what a process left that was killed together with its guardian.
-fn let_go_what_was_left(own: &Path) {
+pub(super) fn let_go_what_was_left() {
+    let Ok(own) = own_folder() else { return };
     for entry in fs::read_dir(own).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let maker = name.to_str().and_then(|name| name.strip_prefix(NAME)).and_then(|pid| pid.parse::<i32>().ok());
-        if maker.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
+        let is_alive = |pid: i32| {
+            let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+            pid != std::process::id() as i32 && name.trim() == "scrubjay"
+        };
+        if maker.is_some_and(|pid| !is_alive(pid)) {
             let _ = fs::write(entry.path().join("cgroup.freeze"), "0");
             empty_and_remove(&entry.path());
         }
@@ -173,7 +177,11 @@ impl Freezer {
             Freezer::Cgroup(group) => Ok(group.is_frozen()),
             Freezer::Signals(stopped) => {
                 stopped.stop_all(guardian)?;
-                Ok(stopped.processes.iter().all(|&pid| tree::stands_still(pid)))
+                let moving = stopped.processes.iter().copied().filter(|&pid| !tree::stands_still(pid));
+                let moving: Vec<i32> = moving.collect();
+                // Somebody may have let one go meanwhile; to one that is on its way to a stop it changes nothing.
+                moving.iter().try_for_each(|&pid| send(pid, libc::SIGSTOP))?;
+                Ok(moving.is_empty())
             }
         }
     }
@@ -185,6 +193,14 @@ impl Freezer {
             Freezer::Signals(stopped) => stopped.let_all_go(),
         }
         guardian.let_go()
+    }
+
+    /// Has this process of it left what is held?
+    pub(super) fn has_lost(&self, pid: i32) -> bool {
+        match self {
+            Freezer::Cgroup(group) => !group.processes().contains(&pid),
+            Freezer::Signals(_) => false,
+        }
     }
 
     /// All its processes.

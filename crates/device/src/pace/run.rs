@@ -1,6 +1,6 @@
 //! The pump: starts a program, and carries out what [`Work`] wants until it has ended.
 
-use super::freezer::{Cgroup, Freezer, FreezerKind, Stopped, send};
+use super::freezer::{self, Cgroup, Freezer, FreezerKind, Stopped, send};
 use super::guardian::Guardian;
 use super::keeps::{self, Keeps};
 use super::signals::{self, Received, SignalMask, Signals};
@@ -117,6 +117,8 @@ pub struct PacedEnd {
     pub status: i32,
     /// What it, and all it waited for, read from disks.
     pub read: Bytes,
+    /// What it, and all it waited for, wrote, to the page cache or to disks.
+    pub written: Bytes,
     /// Processes that it started and left behind: they run on, unpaced (count).
     pub left: usize,
     /// Why it was held no longer from some time on.
@@ -134,6 +136,7 @@ pub struct PacedEnd {
 /// [`PaceError`]; the program was not started then.
 pub fn run(options: &PaceOptions, tell: &mut dyn FnMut(PacedNews<'_>)) -> Result<PacedEnd, PaceError> {
     let system = |what| move |source| PaceError::System { what, source };
+    freezer::let_go_what_was_left();
     let detector = WorkDetector::open(WorkSenders::IdleClass, options.disks.as_deref())?;
     let (mut freezer, no_cgroup) = match options.freezer {
         Some(FreezerKind::Signals) => (Freezer::Signals(Stopped::default()), None),
@@ -168,6 +171,7 @@ pub fn run(options: &PaceOptions, tell: &mut dyn FnMut(PacedNews<'_>)) -> Result
         guardian,
         paced,
         read: 0,
+        written: 0,
         status: None,
         is_suspended: false,
         released: None,
@@ -187,6 +191,7 @@ pub fn run(options: &PaceOptions, tell: &mut dyn FnMut(PacedNews<'_>)) -> Result
         paced: pump.paced,
         status: pump.status.unwrap_or_default(),
         read: Bytes(pump.read),
+        written: Bytes(pump.written),
         left,
         released: pump.released,
         lost: pump.detector.lost(),
@@ -235,6 +240,8 @@ struct Pump {
     paced: Paced,
     /// Bytes read by what has ended.
     read: u64,
+    /// Bytes written by what has ended.
+    written: u64,
     /// How the program ended.
     status: Option<i32>,
     /// Somebody else has stopped it: the terminal, or a person.
@@ -261,8 +268,11 @@ impl Pump {
             events.iter().for_each(|&event| self.work.handle(now, event));
             self.work.handle(now, WorkEvent::Foreground(Event::Tick));
             let was_released = self.released.is_some();
-            if let Err(error) = self.turn(now, tell) {
-                self.release(format!("it cannot be held: {error}"));
+            match self.turn(now, tell) {
+                Ok(()) => {}
+                // The guardian has died, and that signal is still on its way.
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => self.replace_guardian(),
+                Err(error) => self.release(format!("it cannot be held: {error}")),
             }
             if let Some(reason) = self.released.as_ref().filter(|_| !was_released) {
                 tell(PacedNews::Released(reason));
@@ -297,12 +307,24 @@ impl Pump {
             }
         }
         let is_held = self.work.activity() != WorkActivity::Going;
+        if is_held && now.since(self.told_at) >= Nanos(SILENCE_MAX.as_nanos() as u64) {
+            // This process was stopped, or slept with the machine: the guardian has let the program go.
+            self.freezer.let_go(&mut self.guardian)?;
+            self.work.handle(now, WorkEvent::Free { at: now });
+            return Ok(());
+        }
         if is_held && now.since(self.told_at) >= HEARTBEAT {
             self.guardian.held()?;
             self.told_at = now;
         }
         if now.since(self.looked_at) >= LOCKS_EVERY {
             self.looked_at = now;
+            if self.freezer.has_lost(self.paced.pid)
+                && tree::state(self.paced.pid).is_some_and(|(state, _)| state != 'Z')
+            {
+                self.release("it has left its cgroup".to_owned());
+                return Ok(());
+            }
             let processes = self.freezer.processes(&self.guardian);
             self.work.handle(now, WorkEvent::Wanted(keeps::waiter(&processes).is_some()));
             if is_held {
@@ -340,14 +362,19 @@ impl Pump {
                 }
             }
             libc::SIGTSTP => {
-                // The terminal stops the program itself; what it is held by must not outlast that.
+                // The terminal stops the program itself; what it is held by must not outlast that. SIGCONT has taken that back.
+                let was_stopped =
+                    self.freezer.kind() == FreezerKind::Signals && self.work.activity() != WorkActivity::Going;
                 let _ = self.freezer.let_go(&mut self.guardian);
-                let _ = send(std::process::id() as i32, libc::SIGSTOP);
+                if was_stopped || is_sent {
+                    let _ = send(self.paced.pid, libc::SIGTSTP);
+                }
+                signals::stop_self();
                 let now = clock::now();
                 self.work.handle(now, WorkEvent::Free { at: now });
             }
             _ => {
-                if is_sent {
+                if is_sent || signal == libc::SIGHUP && signals::is_session_leader() {
                     let _ = send(self.paced.pid, signal);
                 }
                 if !matches!(signal, libc::SIGUSR1 | libc::SIGUSR2) {
@@ -358,7 +385,7 @@ impl Pump {
     }
 
     fn on_changed(&mut self, changed: signals::Changed) {
-        let signals::Changed { pid, status, read } = changed;
+        let signals::Changed { pid, status, read, written } = changed;
         let has_ended = libc::WIFEXITED(status) || libc::WIFSIGNALED(status);
         if pid == self.guardian.pid() {
             if has_ended {
@@ -368,6 +395,7 @@ impl Pump {
         }
         if has_ended {
             self.read += read;
+            self.written += written;
             if pid == self.paced.pid {
                 self.status = Some(status);
             }

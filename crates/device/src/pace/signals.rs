@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
-/// What is received, in place of its usual effect. What was ignored when this process was started stays ignored.
+/// What is received, in place of its usual effect, unless this process was started with it ignored (`nohup`).
 const RECEIVED: [libc::c_int; 8] = [
     libc::SIGCHLD,
     libc::SIGINT,
@@ -53,8 +53,14 @@ impl Signals {
         // SAFETY: both sets are valid, and all signals exist.
         unsafe {
             libc::sigemptyset(&raw mut set);
+            // Without this children would leave no status where it was ignored.
+            libc::signal(libc::SIGCHLD, libc::SIG_DFL);
             for signal in RECEIVED {
-                libc::sigaddset(&raw mut set, signal);
+                let mut action: libc::sigaction = std::mem::zeroed();
+                libc::sigaction(signal, std::ptr::null(), &raw mut action);
+                if action.sa_sigaction != libc::SIG_IGN {
+                    libc::sigaddset(&raw mut set, signal);
+                }
             }
             libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, &raw mut before);
         }
@@ -95,6 +101,25 @@ impl Signals {
     }
 }
 
+/// Stops this process as the terminal would, until it is continued; nothing happens where nobody could continue it.
+pub(super) fn stop_self() {
+    // SAFETY: a set of signals is plain memory; all calls take valid sets.
+    unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut set);
+        libc::sigaddset(&raw mut set, libc::SIGTSTP);
+        libc::raise(libc::SIGTSTP);
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const set, std::ptr::null_mut());
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
+    }
+}
+
+/// Is this process the leader of its session? Then a terminal that is closed tells it alone.
+pub(super) fn is_session_leader() -> bool {
+    // SAFETY: plain numbers.
+    unsafe { libc::getsid(0) == libc::getpid() }
+}
+
 /// A child that has changed its state.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Changed {
@@ -103,6 +128,8 @@ pub(super) struct Changed {
     pub(super) status: i32,
     /// Bytes that it, and all that it waited for, caused to be read from disks; if it has ended.
     pub(super) read: u64,
+    /// Bytes that it, and all that it waited for, wrote, to the page cache or to disks; if it has ended.
+    pub(super) written: u64,
 }
 
 /// The next child that has changed its state, if any.
@@ -113,5 +140,7 @@ pub(super) fn changed_child() -> Option<Changed> {
     let options = libc::WNOHANG | libc::WUNTRACED | libc::WCONTINUED;
     // SAFETY: both pointers are valid.
     let pid = unsafe { libc::wait4(-1, &raw mut status, options, &raw mut usage) };
-    (pid > 0).then_some(Changed { pid, status, read: 512 * usage.ru_inblock.max(0) as u64 })
+    let bytes = |blocks: libc::c_long| 512 * blocks.max(0) as u64;
+    let (read, written) = (bytes(usage.ru_inblock), bytes(usage.ru_oublock));
+    (pid > 0).then_some(Changed { pid, status, read, written })
 }

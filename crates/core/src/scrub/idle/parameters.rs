@@ -203,7 +203,7 @@ impl Parameter {
         match self {
             Parameter::Slowdown => ParameterRow {
                 name: "slowdown",
-                about: "Mean latency that the scrub may add to a request of others",
+                about: "Mean latency that may be added to a request of others",
                 takes: ParameterRange::TimeNotZero,
                 get: |with| Some(ParameterValue::Time(with.goal.mean)),
                 set: |with, value| with.goal.mean = value.time(),

@@ -45,10 +45,20 @@ const LOOK_SLOWLY: Nanos = Nanos::from_millis(500);
 const STEP_SLOWLY: Nanos = Nanos::from_secs(10);
 /// What a request is taken to lose beside such work before it was seen, and as how many requests that counts.
 const LOSS_GUESS: (f64, f64) = (3e-3, 20.0);
+/// The most that one request counts for there, in seconds.
+const LOSS_MOST: f64 = 30e-3;
 /// Until so many requests came beside such work it runs for [`TRIAL_SLOWLY`] at a time: what they lose is to be learnt before much is spent.
 const TRIED: f64 = 100.0;
 /// See [`TRIED`].
 const TRIAL_SLOWLY: Nanos = Nanos::from_secs(10);
+/// What has been frozen for so long has nothing at the disk any more, whatever was seen.
+const UNSEEN: Nanos = Nanos::from_secs(5);
+/// The same of work that takes seconds to hold.
+const UNSEEN_SLOWLY: Nanos = Nanos::from_secs(30);
+/// Work that others pass is charged for what they lost after so long, as soon as none of them is at the disk ...
+const CUT: Nanos = Nanos::from_secs(1);
+/// ... and after so long in any case.
+const CUT_AT_LAST: Nanos = Nanos::from_secs(10);
 /// The pump looks at least this often while the order to hold is on its way.
 const LOOK_HOLDING: Nanos = Nanos(200_000);
 
@@ -143,7 +153,8 @@ struct Hold {
     ordered: Nanos,
     /// Had any request of this run been completed when the hold was caused?
     is_later: bool,
-    frozen: bool,
+    /// Since when it sends nothing further; `None`: it may still.
+    frozen: Option<Nanos>,
 }
 
 /// The arrival that ends a slice, and the requests of the work that are in its way.
@@ -277,19 +288,42 @@ impl Work {
             }
             WorkEvent::Frozen { at } => {
                 if let Order::Holding(hold) = self.order {
-                    self.order = Order::Holding(Hold { frozen: true, ..hold });
+                    self.order = Order::Holding(Hold { frozen: hold.frozen.or(Some(at)), ..hold });
                     self.settle(now, at);
                 }
             }
             WorkEvent::Free { at } => self.go_on(at, Nanos::ZERO),
             WorkEvent::Wanted(is_wanted) => self.is_wanted = is_wanted,
         }
+        self.cut_own_time(now);
         if self.own.outstanding == 0 {
             self.foreground.account_rest(&mut self.seen.slowdown);
         }
         self.seen.slowdown.note_mean(self.seen.workload.requests);
         self.learn_losses();
         self.policy.learn(now, &self.seen);
+    }
+
+    /// Ends the time in which requests of the work are at the disk where nothing else does: what sends nothing any more has none there
+    /// (their completions were not seen); and of work that others pass, losses are to be known while it runs.
+    fn cut_own_time(&mut self, now: Nanos) {
+        if self.own.outstanding == 0 {
+            return;
+        }
+        let is_slow = self.config.holding != WorkHolding::AtOnce;
+        if let Order::Holding(Hold { frozen: Some(at), .. }) = self.order {
+            if now.since(at) >= if is_slow { UNSEEN_SLOWLY } else { UNSEEN } {
+                self.own.outstanding = 0;
+                self.on_own_ended(now, at.max(self.own.since));
+            }
+            return;
+        }
+        let time = now.since(self.own.since);
+        let is_between = self.foreground.outstanding() == 0 && time >= CUT;
+        if is_slow && (is_between || time >= CUT_AT_LAST) {
+            self.foreground.account(self.own.since, now, &mut self.seen.slowdown);
+            self.own.since = now;
+        }
     }
 
     /// Learns what a request loses beside work that runs, where arrivals do not end that.
@@ -304,7 +338,8 @@ impl Work {
             return;
         }
         self.beside[0] += came as f64;
-        self.beside[1] += lost.as_secs_f64();
+        // One that hung says little of the others; what it lost counts in full against the savings.
+        self.beside[1] += lost.as_secs_f64().min(LOSS_MOST * came.max(1) as f64);
         if self.beside[0] > BESIDE_MAX {
             self.beside = self.beside.map(|sum| 0.5 * sum);
         }
@@ -355,7 +390,7 @@ impl Work {
 
     /// The hold is over once the work is frozen and nothing of it is at the disk.
     fn settle(&mut self, now: Nanos, at: Nanos) {
-        let Order::Holding(Hold { ordered, is_later, frozen: true }) = self.order else { return };
+        let Order::Holding(Hold { ordered, is_later, frozen: Some(_) }) = self.order else { return };
         if self.own.outstanding > 0 {
             return;
         }
@@ -389,7 +424,16 @@ impl Work {
     /// The operation to carry out now, if any.
     pub fn poll_op(&mut self, now: Nanos) -> Option<WorkOp> {
         match self.order {
-            Order::Holding(_) => None,
+            // A hold that takes too long is none: what hangs must not keep the rest frozen.
+            Order::Holding(Hold { ordered, .. }) => {
+                let is_long = self.config.longest.is_some_and(|longest| now.since(ordered) >= longest);
+                if !is_long && !self.is_wanted {
+                    return None;
+                }
+                self.respites += u64::from(is_long);
+                self.go_on(now, if is_long { RESPITE } else { Nanos::ZERO });
+                Some(WorkOp::GoOn)
+            }
             Order::Held { since } => {
                 let is_long = self.config.longest.is_some_and(|longest| now.since(since) >= longest);
                 let is_resting = match self.config.holding {
@@ -419,7 +463,7 @@ impl Work {
                 self.count(now);
                 let is_later = self.met.map_or(self.own.completed, |met| met.is_later);
                 self.last = (now, now.since(slice.started));
-                self.order = Order::Holding(Hold { ordered: now, is_later, frozen: false });
+                self.order = Order::Holding(Hold { ordered: now, is_later, frozen: None });
                 Some(WorkOp::Hold)
             }
         }
@@ -428,6 +472,12 @@ impl Work {
     /// Would the policy send a request at `at`, by all that is known now?
     fn goes_on_at(&self, at: Nanos) -> bool {
         self.policy.decide(&self.view(at), &self.seen).not_before <= at
+    }
+
+    /// The order to go on was not carried out: it is held since `now`.
+    pub fn rest(&mut self, now: Nanos) {
+        self.count(now);
+        self.order = Order::Held { since: now };
     }
 
     fn go_on(&mut self, now: Nanos, respite: Nanos) {
@@ -456,6 +506,7 @@ impl Work {
         match self.order {
             Order::Going(_) if self.config.holding != WorkHolding::AtOnce => now + LOOK_SLOWLY,
             Order::Going(_) => now + LOOK,
+            Order::Holding(Hold { ordered, .. }) if now.since(ordered) > Nanos::from_secs(1) => now + LOOK_SLOWLY,
             Order::Holding(_) => now + LOOK_HOLDING,
             Order::Held { since } => {
                 let decision = self.policy.decide(&self.view(now), &self.seen);

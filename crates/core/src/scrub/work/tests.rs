@@ -128,6 +128,30 @@ fn requests_that_were_merged_do_not_keep_a_hold_open() {
 }
 
 #[test]
+fn what_hangs_while_it_is_to_be_held_does_not_stay_frozen() {
+    let mut work = work(true);
+    assert_eq!(work.poll_op(ms(0)), Some(WorkOp::GoOn));
+    work.handle(ms(3), arrived(ms(3)));
+    assert_eq!(work.poll_op(ms(3)), Some(WorkOp::Hold));
+    assert_eq!(work.poll_op(ms(29_000)), None, "a process of it is in a system call that does not end");
+    assert_eq!(work.poll_op(ms(30_003)), Some(WorkOp::GoOn));
+}
+
+#[test]
+fn a_completion_that_was_not_seen_does_not_keep_a_hold_open_on_a_busy_disk() {
+    let mut work = work(true);
+    assert_eq!(work.poll_op(ms(0)), Some(WorkOp::GoOn));
+    work.handle(ms(1), WorkEvent::OwnArrived { at: ms(1), count: 1 });
+    work.handle(ms(3), arrived(ms(3)));
+    assert_eq!(work.poll_op(ms(3)), Some(WorkOp::Hold));
+    work.handle(ms(4), WorkEvent::Frozen { at: ms(4) });
+    work.handle(ms(4000), WorkEvent::Foreground(Event::Tick));
+    assert_eq!(work.activity(), WorkActivity::Holding);
+    work.handle(ms(5004), WorkEvent::Foreground(Event::Tick));
+    assert_eq!(work.activity(), WorkActivity::Held);
+}
+
+#[test]
 fn the_times_add_up() {
     let mut work = work(true);
     work.poll_op(ms(100));

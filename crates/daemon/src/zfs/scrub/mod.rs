@@ -35,6 +35,8 @@ const HOLD_GUESS: [Nanos; 2] = [Nanos::from_secs(5); 2];
 const LOOK_EVERY: Nanos = Nanos::from_secs(5);
 /// A pool that is not listed so many times in a row is gone.
 const GONE_AFTER: u32 = 3;
+/// Where ZFS does not answer, or refuses, so many times in a row, it is given up.
+const REFUSED_MAX: u32 = 6;
 
 /// What to do.
 #[derive(Clone, Debug)]
@@ -43,8 +45,6 @@ pub struct PoolScrubOptions {
     pub goal: Nanos,
     /// The shortest run, and the shortest rest.
     pub run_and_rest: [Nanos; 2],
-    /// Only blocks that are known to be wrong.
-    pub only_errors: bool,
 }
 
 /// How it ended.
@@ -110,29 +110,22 @@ pub fn run(orders: &PoolOrders, pool: Zpool, options: &PoolScrubOptions, world: 
         holding: WorkHolding::Slowly { run, rest },
     };
     let work = Work::new(config, Box::new(Spending::new(options.goal)));
-    let mut scrub = PoolScrub { orders, options, work, has_begun: false, pool, missing: 0 };
-    if matches!(scrub.pool.scan, PoolScan::Scrub(_)) {
-        let now = world.now();
-        scrub.has_begun = true;
-        scrub.work.handle(now, WorkEvent::Free { at: now });
-    }
+    let mut scrub = PoolScrub { orders, work, has_begun: false, pool, missing: 0, refused: 0 };
+    scrub.take_up(world.now());
     let end = scrub.pump(world);
-    PoolScrubbed {
-        end,
-        said: orders.said(),
-        report: scrub.work.report(world.now()),
-        pool: orders.look().or(Some(scrub.pool)),
-    }
+    let pool = orders.look().ok().flatten().or(Some(scrub.pool));
+    PoolScrubbed { end, said: orders.said(), report: scrub.work.report(world.now()), pool }
 }
 
 struct PoolScrub<'a> {
     orders: &'a PoolOrders,
-    options: &'a PoolScrubOptions,
     work: Work,
     has_begun: bool,
     pool: Zpool,
     /// How many times in a row the pool was not listed.
     missing: u32,
+    /// How many times in a row ZFS did not answer, or refused.
+    refused: u32,
 }
 
 impl PoolScrub<'_> {
@@ -144,14 +137,14 @@ impl PoolScrub<'_> {
             let now = world.now();
             events.iter().for_each(|&event| self.work.handle(now, event));
             if world.is_stopped() {
-                return self.leave();
+                return self.leave(now);
             }
             if let Some(end) = self.turn(now, world) {
-                return end;
+                return if world.is_stopped() { self.leave(now) } else { end };
             }
             if now.since(looked_at) >= LOOK_EVERY {
                 looked_at = now;
-                if let Some(end) = self.look() {
+                if let Some(end) = self.look(now) {
                     return end;
                 }
                 world.publish(&self.pool, &self.work.report(now));
@@ -166,38 +159,74 @@ impl PoolScrub<'_> {
         if self.work.activity() != WorkActivity::Held {
             world.adapt(&self.work.report(now));
         }
-        match self.work.poll_op(now)? {
-            WorkOp::GoOn => {
-                world.adapt(&self.work.report(now));
-                let is_again = std::mem::replace(&mut self.has_begun, true);
-                if let Err(error) = self.orders.go_on(self.options.only_errors && !is_again) {
-                    return Some(self.ended().unwrap_or(PoolScrubEnd::Failed(error)));
-                }
-            }
-            WorkOp::Hold => {
-                if let Err(error) = self.orders.hold() {
-                    return Some(self.ended().unwrap_or(PoolScrubEnd::Failed(error)));
-                }
-                let at = world.now();
-                self.work.handle(at, WorkEvent::Frozen { at });
-            }
+        let order = self.work.poll_op(now)?;
+        world.adapt(&self.work.report(now));
+        let done = match order {
+            WorkOp::GoOn => self.orders.go_on(),
+            WorkOp::Hold => self.orders.hold(),
+        };
+        let at = world.now();
+        match (order, done) {
+            (WorkOp::GoOn, Ok(())) => self.has_begun = true,
+            (WorkOp::Hold, Ok(())) => self.work.handle(at, WorkEvent::Frozen { at }),
+            (_, Err(error)) => return self.on_refusal(at, error),
         }
+        self.refused = 0;
         None
     }
 
+    /// An order was not carried out: how things stand shows why, else it is given again.
+    fn on_refusal(&mut self, now: Nanos, error: String) -> Option<PoolScrubEnd> {
+        self.refused += 1;
+        if self.refused >= REFUSED_MAX {
+            return Some(PoolScrubEnd::Failed(error));
+        }
+        let end = self.look(now);
+        match self.pool.scan {
+            _ if end.is_some() => end,
+            PoolScan::Scrub(_) => {
+                self.work.handle(now, WorkEvent::Free { at: now });
+                None
+            }
+            _ => {
+                self.work.rest(now);
+                None
+            }
+        }
+    }
+
+    /// A scrub that runs, whoever began it, is ours from now on.
+    fn take_up(&mut self, now: Nanos) {
+        if matches!(self.pool.scan, PoolScan::Scrub(_)) && self.work.activity() == WorkActivity::Held {
+            self.has_begun = true;
+            self.work.handle(now, WorkEvent::Free { at: now });
+        }
+    }
+
     /// Asks ZFS how far it is; has it ended?
-    fn look(&mut self) -> Option<PoolScrubEnd> {
-        let Some(pool) = self.orders.look() else {
-            self.missing += 1;
-            return (self.missing >= GONE_AFTER).then_some(PoolScrubEnd::Gone);
-        };
-        (self.missing, self.pool) = (0, pool);
+    fn look(&mut self, now: Nanos) -> Option<PoolScrubEnd> {
+        match self.orders.look() {
+            Ok(Some(pool)) => self.pool = pool,
+            Ok(None) => {
+                self.missing += 1;
+                return (self.missing >= GONE_AFTER).then_some(PoolScrubEnd::Gone);
+            }
+            Err(why) => {
+                self.refused += 1;
+                return (self.refused >= REFUSED_MAX).then_some(PoolScrubEnd::Failed(why));
+            }
+        }
+        (self.missing, self.refused) = (0, 0);
         if !matches!(self.pool.state.as_str(), "ONLINE" | "DEGRADED") {
             return Some(PoolScrubEnd::Gone);
         }
+        self.take_up(now);
         match self.pool.scan {
             PoolScan::Resilver(_) => Some(PoolScrubEnd::Resilver),
             PoolScan::Paused(_) if self.work.activity() == WorkActivity::Going => Some(PoolScrubEnd::PausedByOthers),
+            PoolScan::Moving if !self.has_begun => Some(PoolScrubEnd::Failed(
+                "data are moved off a device, or it is expanded: try again when that has ended".to_owned(),
+            )),
             PoolScan::Idle | PoolScan::Moving if self.has_begun => self.ended(),
             _ => None,
         }
@@ -216,11 +245,13 @@ impl PoolScrub<'_> {
     }
 
     /// Holds it, to be gone on with later; it may have ended since the last look.
-    fn leave(&mut self) -> PoolScrubEnd {
-        if let Some(end) = self.look() {
-            return end;
+    fn leave(&mut self, now: Nanos) -> PoolScrubEnd {
+        // Held by somebody else, or by us: it is what was asked for.
+        match self.look(now) {
+            None | Some(PoolScrubEnd::PausedByOthers) => {}
+            Some(end) => return end,
         }
-        if self.work.activity() == WorkActivity::Held {
+        if !matches!(self.pool.scan, PoolScan::Scrub(_)) {
             return PoolScrubEnd::Paused;
         }
         match self.orders.hold() {

@@ -14,31 +14,28 @@ type RunZpool = Box<dyn Fn(&[&str]) -> Result<Vec<u8>, ToolError>>;
 /// One pool, and the way to run `zpool`.
 pub struct PoolOrders {
     pool: String,
+    /// Only blocks that are known to be wrong.
+    only_errors: bool,
     zpool: RunZpool,
 }
 
 impl PoolOrders {
     /// The pool of this name on this machine.
-    pub fn new(pool: &str) -> PoolOrders {
-        PoolOrders::by(pool, Box::new(|arguments| tool::run_within("zpool", arguments, TIME_OUT)))
+    pub fn new(pool: &str, only_errors: bool) -> PoolOrders {
+        PoolOrders::by(pool, only_errors, Box::new(|arguments| tool::run_apart("zpool", arguments, TIME_OUT)))
     }
 
     /// The same, by this way to run `zpool`.
-    pub fn by(pool: &str, zpool: RunZpool) -> PoolOrders {
-        PoolOrders { pool: pool.to_owned(), zpool }
-    }
-
-    /// The pool's name.
-    pub fn pool(&self) -> &str {
-        &self.pool
+    pub fn by(pool: &str, only_errors: bool, zpool: RunZpool) -> PoolOrders {
+        PoolOrders { pool: pool.to_owned(), only_errors, zpool }
     }
 
     /// Begins the scrub, or lets it go on.
     ///
     /// # Errors
     /// In ZFS's words.
-    pub fn go_on(&self, only_errors: bool) -> Result<(), String> {
-        let option = only_errors.then_some("-e");
+    pub fn go_on(&self) -> Result<(), String> {
+        let option = self.only_errors.then_some("-e");
         let arguments: Vec<&str> = ["scrub"].into_iter().chain(option).chain([self.pool.as_str()]).collect();
         self.tell(&arguments)
     }
@@ -55,25 +52,24 @@ impl PoolOrders {
         (self.zpool)(arguments).map(drop).map_err(|error| error.to_string())
     }
 
-    /// The pool as ZFS describes it; `None`: it is not listed, or ZFS does not answer.
-    pub fn look(&self) -> Option<Zpool> {
-        ask::pools_by(&self.zpool).ok()?.into_iter().find(|pool| pool.name == self.pool)
-    }
-
-    /// Why ZFS does not describe it.
-    pub fn why_unknown(&self) -> String {
-        ask::pools_by(&self.zpool).err().unwrap_or_else(|| format!("no pool {} is imported", self.pool))
+    /// The pool as ZFS describes it; `None`: it is not listed.
+    ///
+    /// # Errors
+    /// In words: ZFS does not answer.
+    pub fn look(&self) -> Result<Option<Zpool>, String> {
+        Ok(ask::pools_by(&self.zpool)?.into_iter().find(|pool| pool.name == self.pool))
     }
 
     /// What ZFS says of its scan, in one line.
     pub fn said(&self) -> Option<String> {
         let output = (self.zpool)(&["status", &self.pool]).ok()?;
-        scan_line(&String::from_utf8_lossy(&output))
+        scan_line(&String::from_utf8_lossy(&output), self.only_errors)
     }
 }
 
 /// The text behind `scan:` or, of a scrub of known errors, `scrub:`; the first line.
-fn scan_line(text: &str) -> Option<String> {
+fn scan_line(text: &str, only_errors: bool) -> Option<String> {
     let of = |key: &str| text.lines().find_map(|line| line.trim_start().strip_prefix(key));
-    Some(of("scan:").or_else(|| of("scrub:"))?.trim().to_owned())
+    let [first, then] = if only_errors { ["scrub:", "scan:"] } else { ["scan:", "scrub:"] };
+    Some(of(first).or_else(|| of(then))?.trim().to_owned())
 }

@@ -135,9 +135,9 @@ fn pool(scan: &'static str, minutes: u64) -> Rc<RefCell<FakePool>> {
 
 fn scrubbed(pool: &Rc<RefCell<FakePool>>, every: Nanos, stop_at: Nanos) -> PoolScrubbed {
     let zpool = Rc::clone(pool);
-    let orders = PoolOrders::by("tank", Box::new(move |arguments| zpool.borrow_mut().zpool(arguments)));
-    let options = PoolScrubOptions { goal: Nanos::from_millis(1), run_and_rest: [RUN, REST], only_errors: false };
-    let described = orders.look().expect("it is listed");
+    let orders = PoolOrders::by("tank", false, Box::new(move |arguments| zpool.borrow_mut().zpool(arguments)));
+    let options = PoolScrubOptions { goal: Nanos::from_millis(1), run_and_rest: [RUN, REST] };
+    let described = orders.look().unwrap().expect("it is listed");
     let next = pool.borrow().now;
     let mut world = FakeWorld { pool: Rc::clone(pool), every, next, stop_at };
     run(&orders, described, &options, &mut world)
@@ -233,4 +233,19 @@ fn parameters_are_put_back_also_after_a_kill() {
     assert_eq!(lines, ["a scrub was killed: ZFS's parameter zfs_scan_vdev_limit is 16777216 again"]);
     assert_eq!(values(), ["16777216", "77"], "what somebody else has set since stays");
     assert!(put_back_in(&parameters, &state).is_empty());
+}
+
+#[test]
+fn one_that_somebody_lets_go_on_while_it_rests_is_taken_up() {
+    let pool = pool("scrub paused", 10);
+    pool.borrow_mut().others = Some((Nanos::from_secs(30), "scrub in progress"));
+    assert_eq!(scrubbed(&pool, Nanos::ZERO, NEVER).end, PoolScrubEnd::Complete);
+    assert_eq!(pool.borrow().orders, [""; 0], "it runs already");
+}
+
+#[test]
+fn stopping_while_it_rests_leaves_it_paused() {
+    let pool = pool("scrub paused", 10);
+    assert_eq!(scrubbed(&pool, Nanos::ZERO, Nanos::from_secs(20)).end, PoolScrubEnd::Paused);
+    assert_eq!((pool.borrow().scan, pool.borrow().orders.len()), ("scrub paused", 0));
 }

@@ -99,11 +99,15 @@ impl ScanTuning {
         if is_small == self.is_small {
             return Ok(());
         }
-        self.is_small = is_small;
         for ((name, before), (_, small)) in self.before.iter().zip(SMALL) {
-            let value = if is_small { small } else { before.as_str() };
-            fs::write(self.folder.join(name), value).map_err(|source| TuningError::Parameter { name, source })?;
+            let [from, to] = if is_small { [before.as_str(), small] } else { [small, before.as_str()] };
+            let path = self.folder.join(name);
+            // What somebody else has set since is theirs.
+            let changed = fs::read_to_string(&path)
+                .and_then(|now| if now.trim() == from { fs::write(&path, to) } else { Ok(()) });
+            changed.map_err(|source| TuningError::Parameter { name, source })?;
         }
+        self.is_small = is_small;
         Ok(())
     }
 }
