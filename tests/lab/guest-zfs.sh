@@ -32,18 +32,23 @@ make() { # VDEV...
   dd if=/dev/urandom of=/tank/big bs=1M count=60 status=none
   sync
 }
-code() { local code=0; "$@" || code=$?; echo $code; }
+# Prints the exit code; what the command says is in ./said.
+code() {
+  local code=0
+  "$@" >said 2>&1 || code=$?
+  echo $code
+}
 
 make mirror "${disks[@]:0:2}"
-expect "a mirror is scrubbed whole" "$(code "$scrubjay" scrub tank -q >said)" 0
+expect "a mirror is scrubbed whole" "$(code "$scrubjay" scrub tank -q)" 0
 grep -q '^tank: clean: scrub repaired 0B' said || fail "it says so: $(cat said)"
 expect "by its mount point, as JSON" "$("$scrubjay" scrub /tank -q --json | jq -r '[.complete, .end, .lost_blocks] | @tsv')" "true	complete	0"
 make raidz1 "${disks[@]:0:3}"
-expect "a raidz1 is scrubbed whole" "$(code "$scrubjay" scrub tank -q >said)" 0
+expect "a raidz1 is scrubbed whole" "$(code "$scrubjay" scrub tank -q)" 0
 make raidz2 "${disks[@]:0:4}" special mirror "${disks[@]:4:2}" spare "${disks[6]}"
-expect "a raidz2 with a special mirror and a spare" "$(code "$scrubjay" scrub tank -q >said)" 0
+expect "a raidz2 with a special mirror and a spare" "$(code "$scrubjay" scrub tank -q)" 0
 make draid1:2d:5c:1s "${disks[@]:0:5}"
-expect "a dRAID" "$(code "$scrubjay" scrub tank -q >said)" 0
+expect "a dRAID" "$(code "$scrubjay" scrub tank -q)" 0
 echo "# $(head -1 said)"
 
 make mirror "${disks[@]:0:2}"
@@ -51,7 +56,7 @@ zpool export tank
 dd if=/dev/urandom of="${disks[0]}1" bs=1M seek=20 count=30 conv=notrunc,nocreat status=none
 sync
 zpool import -d /dev tank
-expect "a member with wrong data: it is repaired, and the errors are told" "$(code "$scrubjay" scrub tank -q >said)" 3
+expect "a member with wrong data: it is repaired, and the errors are told" "$(code "$scrubjay" scrub tank -q)" 3
 grep -q 'MEMBERS HAVE ERRORS' said || fail "which: $(cat said)"
 grep -q 'sudo zpool status tank names the members' said || fail "and what to do: $(cat said)"
 zpool clear tank
@@ -107,7 +112,7 @@ echo 1 >$parameters/zfs_scan_suspend_progress
 zpool attach tank "${disks[0]}" "${disks[2]}"
 is_resilvering() { scan | grep -q 'resilver in progress'; }
 if soon is_resilvering; then
-  expect "nothing is begun while a device is filled" "$(code "$scrubjay" scrub tank -q 2>said)" 2
+  expect "nothing is begun while a device is filled" "$(code "$scrubjay" scrub tank -q)" 2
   grep -q 'fills a device' said || fail "and why: $(cat said)"
 fi
 echo 0 >$parameters/zfs_scan_suspend_progress

@@ -1,6 +1,6 @@
 //! The result of a pool's scrub as JSON: schema 1.
 
-use super::{errors_of, lost_of};
+use super::facts::{errors_of, lost_of};
 use scrubjay_core::scrub::idle::Goal;
 use scrubjay_core::units::Nanos;
 use scrubjay_daemon::zfs::scrub::{PoolScrubEnd, PoolScrubbed};

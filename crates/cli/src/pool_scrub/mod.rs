@@ -1,6 +1,7 @@
 //! `scrubjay scrub POOL`: ZFS's own scrub, inside the budget.
 
 mod document;
+mod facts;
 mod text;
 
 use crate::args::ScrubArgs;
@@ -13,14 +14,13 @@ use document::PoolScrubDocument;
 use scrubjay_core::scrub::work::WorkReport;
 use scrubjay_core::units::Nanos;
 use scrubjay_daemon::zfs::Zpool;
-use scrubjay_daemon::zfs::pool::Vdev;
 use scrubjay_daemon::zfs::scrub::{
     self, PoolDisks, PoolDisksError, PoolOrders, PoolScrubEnd, PoolScrubOptions, PoolScrubbed, REST, RUN, ScanTuning,
 };
 use scrubjay_device::claim::{self, ClaimError, DiskClaim};
 use scrubjay_jobs::settings::Settings;
 use scrubjay_jobs::zfs_pool;
-use scrubjay_watch::pool::{PoolLosses, PoolScan};
+use scrubjay_watch::pool::PoolScan;
 use scrubjay_words::{PoolScrubWords, Said};
 use std::fs;
 use std::io::{self, Write};
@@ -145,20 +145,6 @@ fn exit_of(scrubbed: &PoolScrubbed) -> Exit {
         PoolScrubEnd::Complete => Exit::Found,
         PoolScrubEnd::Paused => Exit::Paused,
         _ => Exit::Failed,
-    }
-}
-
-/// The errors that ZFS counted at members.
-fn errors_of(pool: &Zpool) -> u64 {
-    pool.vdevs.iter().flat_map(Vdev::leaves).map(|leaf| leaf.errors).fold(0, u64::saturating_add)
-}
-
-/// The blocks that are lost; `None`: not known.
-fn lost_of(pool: &Zpool) -> Option<u64> {
-    match &pool.losses {
-        PoolLosses::None => Some(0),
-        PoolLosses::Lost { blocks, .. } => Some(*blocks),
-        PoolLosses::Unknown(_) => None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The lines for people.
 
-use super::{errors_of, lost_of};
+use super::facts::{errors_of, lost_of};
 use crate::cost::{requests, show_delay};
 use scrubjay_core::quantity::show_time;
 use scrubjay_core::scrub::work::{WorkActivity, WorkReport};

@@ -19,7 +19,7 @@ use scrubjay_core::units::Nanos;
 use super::activity::{ForegroundActivity, Sighting, SightingKind};
 use super::assembler::{Assembler, Constant, Helper, JumpCondition, OperandSize, Reg};
 use super::kernel::{self, InFlightCounts, Mapping, PerfEvent};
-use super::tracepoint::{Probes, Tracepoint};
+use super::tracepoint::{OwnBy, Probes, Tracepoint};
 use super::{Detector, OwnTraffic, Refusal, RequestSources};
 use crate::clock;
 use crate::ioprio::IDLE_MIN;
@@ -70,15 +70,6 @@ pub(super) enum Watched {
     },
     /// All at all disks, with what tells whose they are.
     All(OwnBy),
-}
-
-/// By what the work's own requests are told from those of others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum OwnBy {
-    /// The idle I/O class: these are marked.
-    Class,
-    /// The thread that sends them: its name is reported, and the first sector of each request.
-    Thread,
 }
 
 /// Programs at the tracepoints, and the ring into which they write.

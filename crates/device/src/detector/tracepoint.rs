@@ -21,7 +21,6 @@ use std::{fs, io};
 
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 
-use super::bpf::OwnBy;
 use super::{Refusal, RequestSources};
 use crate::sysfs::DiskNode;
 
@@ -80,6 +79,15 @@ impl Probes {
             None => format!("every arrival at {name}, with its time; completions from /sys/block/{name}/inflight"),
         }
     }
+}
+
+/// By what the work's own requests are told from those of others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OwnBy {
+    /// The idle I/O class: these are marked.
+    Class,
+    /// The thread that sends them: its name is reported, and the first sector of each request.
+    Thread,
 }
 
 /// One tracepoint and the offsets of the fields that are used.

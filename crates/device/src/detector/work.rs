@@ -9,10 +9,10 @@
 
 use super::Refusal;
 use super::activity::{ForegroundActivity, LAG_MAX, Sighting, SightingKind};
-use super::bpf::{OwnBy, RequestRing, SeenRequest, Watched};
+use super::bpf::{RequestRing, SeenRequest, Watched};
 use super::kernel::InFlightCounts;
 use super::several::{self, merge};
-use super::tracepoint::Probes;
+use super::tracepoint::{OwnBy, Probes};
 use crate::clock;
 use crate::sysfs::DiskNode;
 use scrubjay_core::scrub::machine::Event;
@@ -49,7 +49,7 @@ pub struct WorkDetector {
     records: Vec<SeenRequest>,
     /// The numbers of the disks that were named, `major << 20 | minor`; `None`: those where the work is seen.
     named: Option<Vec<u32>>,
-    disks: Vec<WatchedDisk>,
+    disks: Vec<WorkDisk>,
     /// Requests of the work so far.
     own: u64,
     halved_at: Nanos,
@@ -58,7 +58,7 @@ pub struct WorkDetector {
 }
 
 /// One disk, with the requests of the work that are there.
-struct WatchedDisk {
+struct WorkDisk {
     number: u32,
     name: String,
     in_flight: InFlightCounts,
@@ -178,13 +178,13 @@ impl WorkDetector {
     }
 
     /// The disk of this number, if it is watched. One that was not seen before is added with the first request of the work.
-    fn disk(&mut self, number: u32, is_own: bool) -> Option<&mut WatchedDisk> {
+    fn disk(&mut self, number: u32, is_own: bool) -> Option<&mut WorkDisk> {
         let known = self.disks.iter().position(|disk| disk.number == number);
         let is_named = self.named.as_ref().is_none_or(|named| named.contains(&number));
         let index = match known {
             Some(index) => index,
             None if is_named && (is_own || self.named.is_some()) => {
-                self.disks.push(WatchedDisk::open(number, self.named.is_some())?);
+                self.disks.push(WorkDisk::open(number, self.named.is_some())?);
                 self.disks.len() - 1
             }
             None => return None,
@@ -221,11 +221,11 @@ impl WorkDetector {
     }
 }
 
-impl WatchedDisk {
-    fn open(number: u32, is_of_work: bool) -> Option<WatchedDisk> {
+impl WorkDisk {
+    fn open(number: u32, is_of_work: bool) -> Option<WorkDisk> {
         let disk = DiskNode::of_device(number >> 20, number & 0xf_ffff).ok()?;
         let in_flight = InFlightCounts::open(&disk).ok()?;
-        Some(WatchedDisk {
+        Some(WorkDisk {
             number,
             name: disk.name,
             in_flight,

@@ -4,7 +4,7 @@
 //! each process gets SIGSTOP; SIGCONT lets it go on.
 
 use super::guardian::Guardian;
-use super::tree;
+use super::tree::{self, send};
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
@@ -136,12 +136,12 @@ pub(super) enum Freezer {
     /// By its cgroup.
     Cgroup(Cgroup),
     /// By signals to all processes below this one.
-    Signals(Stopped),
+    Signals(StoppedProcesses),
 }
 
 /// The processes that were sent SIGSTOP.
 #[derive(Debug, Default)]
-pub(super) struct Stopped {
+pub(super) struct StoppedProcesses {
     processes: BTreeSet<i32>,
 }
 
@@ -220,7 +220,7 @@ impl Freezer {
     }
 }
 
-impl Stopped {
+impl StoppedProcesses {
     /// Stops all processes below this one, until there is no new one: a stopped process starts none.
     fn stop_all(&mut self, guardian: &mut Guardian) -> io::Result<()> {
         loop {
@@ -242,14 +242,4 @@ impl Stopped {
             let _ = send(pid, libc::SIGCONT);
         }
     }
-}
-
-/// Sends a signal; a process that has ended is no error.
-pub(super) fn send(pid: i32, signal: i32) -> io::Result<()> {
-    // SAFETY: the call takes two plain numbers and touches no memory of this process.
-    if unsafe { libc::kill(pid, signal) } == 0 {
-        return Ok(());
-    }
-    let error = io::Error::last_os_error();
-    if error.raw_os_error() == Some(libc::ESRCH) { Ok(()) } else { Err(error) }
 }

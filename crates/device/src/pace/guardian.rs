@@ -3,7 +3,7 @@
 //! It is told through a pipe, in records of five bytes: a letter and a number. The end of the pipe is the end of this process. It calls
 //! only what may be called after `fork(2)`, and keeps no file but the pipe and the cgroup's switch.
 
-use super::freezer::send;
+use super::tree::send;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};

@@ -51,16 +51,16 @@ fn waiter_in(locks: &str, processes: &BTreeSet<i32>) -> Option<i32> {
     None
 }
 
-struct Lock {
+struct FileLock {
     waits: bool,
     pid: i32,
 }
 
 /// `1: FLOCK  ADVISORY  WRITE 4711 08:01:1234 0 EOF`, with `->` after the number where it waits.
-fn parse_lock(line: &str) -> Option<Lock> {
+fn parse_lock(line: &str) -> Option<FileLock> {
     let mut fields = line.split_ascii_whitespace().skip(1).peekable();
     let waits = fields.next_if_eq(&"->").is_some();
-    Some(Lock { waits, pid: fields.nth(3)?.parse().ok()? })
+    Some(FileLock { waits, pid: fields.nth(3)?.parse().ok()? })
 }
 
 /// The inode of an established connection in a line of `/proc/net/tcp`; none of this machine with itself.

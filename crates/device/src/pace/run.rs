@@ -1,10 +1,10 @@
 //! The pump: starts a program, and carries out what [`Work`] wants until it has ended.
 
-use super::freezer::{self, Cgroup, Freezer, FreezerKind, Stopped, send};
+use super::freezer::{self, Cgroup, Freezer, FreezerKind, StoppedProcesses};
 use super::guardian::Guardian;
 use super::keeps::{self, Keeps};
 use super::signals::{self, Received, SignalMask, Signals};
-use super::tree;
+use super::tree::{self, send};
 use crate::clock;
 use crate::detector::work::{WorkDetector, WorkDetectorError, WorkSenders};
 use crate::ioprio;
@@ -139,11 +139,11 @@ pub fn run(options: &PaceOptions, tell: &mut dyn FnMut(PacedNews<'_>)) -> Result
     freezer::let_go_what_was_left();
     let detector = WorkDetector::open(WorkSenders::IdleClass, options.disks.as_deref())?;
     let (mut freezer, no_cgroup) = match options.freezer {
-        Some(FreezerKind::Signals) => (Freezer::Signals(Stopped::default()), None),
+        Some(FreezerKind::Signals) => (Freezer::Signals(StoppedProcesses::default()), None),
         Some(FreezerKind::Cgroup) => (Freezer::Cgroup(Cgroup::make().map_err(PaceError::Cgroup)?), None),
         None => match Cgroup::make() {
             Ok(group) => (Freezer::Cgroup(group), None),
-            Err(error) => (Freezer::Signals(Stopped::default()), Some(error.to_string())),
+            Err(error) => (Freezer::Signals(StoppedProcesses::default()), Some(error.to_string())),
         },
     };
     let signals = Signals::receive().map_err(system("signals cannot be received"))?;

@@ -3,7 +3,7 @@
 //! This process is made the reaper of orphans below it, so what starts a session of its own, or outlives its parent, stays below it.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::{fs, io};
 
 /// The children of a process, of all its threads.
 fn children(pid: i32) -> Vec<i32> {
@@ -52,4 +52,14 @@ pub(super) fn read_bytes(pid: i32) -> u64 {
     let text = fs::read_to_string(format!("/proc/{pid}/io")).unwrap_or_default();
     let value = text.lines().find_map(|line| line.strip_prefix("read_bytes:"));
     value.and_then(|value| value.trim().parse().ok()).unwrap_or(0)
+}
+
+/// Sends a signal; a process that has ended is no error.
+pub(super) fn send(pid: i32, signal: i32) -> io::Result<()> {
+    // SAFETY: the call takes two plain numbers and touches no memory of this process.
+    if unsafe { libc::kill(pid, signal) } == 0 {
+        return Ok(());
+    }
+    let error = io::Error::last_os_error();
+    if error.raw_os_error() == Some(libc::ESRCH) { Ok(()) } else { Err(error) }
 }

@@ -138,18 +138,18 @@ pub enum WorkOp {
 
 /// What the work is ordered to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Order {
+enum WorkOrder {
     /// It is held since `since`.
     Held { since: Nanos },
     /// It runs, in a slice.
     Going(Slice),
     /// It is to be held.
-    Holding(Hold),
+    Holding(HoldUnderWay),
 }
 
 /// A hold under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Hold {
+struct HoldUnderWay {
     ordered: Nanos,
     /// Had any request of this run been completed when the hold was caused?
     is_later: bool,
@@ -199,7 +199,7 @@ pub struct Work {
     policy: Box<dyn IdlePolicy>,
     foreground: ForegroundTracker,
     seen: Observed,
-    order: Order,
+    order: WorkOrder,
     own: OwnAtDisk,
     /// The foreground's first arrival since the disk was idle, while the work runs or is being held.
     met: Option<Met>,
@@ -233,7 +233,7 @@ impl Work {
             foreground: ForegroundTracker::new(config.started, None),
             policy,
             seen,
-            order: Order::Held { since: config.started },
+            order: WorkOrder::Held { since: config.started },
             own: OwnAtDisk::default(),
             met: None,
             holds,
@@ -287,8 +287,8 @@ impl Work {
                 }
             }
             WorkEvent::Frozen { at } => {
-                if let Order::Holding(hold) = self.order {
-                    self.order = Order::Holding(Hold { frozen: hold.frozen.or(Some(at)), ..hold });
+                if let WorkOrder::Holding(hold) = self.order {
+                    self.order = WorkOrder::Holding(HoldUnderWay { frozen: hold.frozen.or(Some(at)), ..hold });
                     self.settle(now, at);
                 }
             }
@@ -311,7 +311,7 @@ impl Work {
             return;
         }
         let is_slow = self.config.holding != WorkHolding::AtOnce;
-        if let Order::Holding(Hold { frozen: Some(at), .. }) = self.order {
+        if let WorkOrder::Holding(HoldUnderWay { frozen: Some(at), .. }) = self.order {
             if now.since(at) >= if is_slow { UNSEEN_SLOWLY } else { UNSEEN } {
                 self.own.outstanding = 0;
                 self.on_own_ended(now, at.max(self.own.since));
@@ -334,7 +334,7 @@ impl Work {
         let (requests, lost) = (self.seen.workload.requests, self.seen.slowdown.lost());
         let (requests_before, lost_before) = std::mem::replace(&mut self.beside_counted, (requests, lost));
         let (came, lost) = (requests - requests_before, lost.since(lost_before));
-        if (came, lost) == (0, Nanos::ZERO) || matches!(self.order, Order::Held { .. }) {
+        if (came, lost) == (0, Nanos::ZERO) || matches!(self.order, WorkOrder::Held { .. }) {
             return;
         }
         self.beside[0] += came as f64;
@@ -366,7 +366,7 @@ impl Work {
             Event::ForegroundArrived { at, count } => {
                 let was_idle = self.foreground.outstanding() == 0;
                 self.foreground.arrived(at, count, &mut self.seen);
-                if was_idle && !matches!(self.order, Order::Held { .. }) {
+                if was_idle && !matches!(self.order, WorkOrder::Held { .. }) {
                     let (before, is_later) = (self.own.outstanding, self.own.completed);
                     self.met = Some(Met { arrived: at, before, passed: at, is_later });
                 }
@@ -390,7 +390,7 @@ impl Work {
 
     /// The hold is over once the work is frozen and nothing of it is at the disk.
     fn settle(&mut self, now: Nanos, at: Nanos) {
-        let Order::Holding(Hold { ordered, is_later, frozen: Some(_) }) = self.order else { return };
+        let WorkOrder::Holding(HoldUnderWay { ordered, is_later, frozen: Some(_) }) = self.order else { return };
         if self.own.outstanding > 0 {
             return;
         }
@@ -403,7 +403,7 @@ impl Work {
         self.holds[usize::from(is_later)].add(took);
         self.set_slices();
         self.count(now);
-        self.order = Order::Held { since: ordered };
+        self.order = WorkOrder::Held { since: ordered };
     }
 
     /// The hold times that the plan reckons with.
@@ -413,10 +413,10 @@ impl Work {
 
     /// Counts the time up to `now` as run or as held.
     fn count(&mut self, now: Nanos) {
-        let is_held = matches!(self.order, Order::Held { .. });
+        let is_held = matches!(self.order, WorkOrder::Held { .. });
         self.times[usize::from(is_held)] += now.since(self.counted_to);
         self.counted_to = self.counted_to.max(now);
-        if let Order::Held { since } = self.order {
+        if let WorkOrder::Held { since } = self.order {
             self.held_longest = self.held_longest.max(now.since(since));
         }
     }
@@ -425,7 +425,7 @@ impl Work {
     pub fn poll_op(&mut self, now: Nanos) -> Option<WorkOp> {
         match self.order {
             // A hold that takes too long is none: what hangs must not keep the rest frozen.
-            Order::Holding(Hold { ordered, .. }) => {
+            WorkOrder::Holding(HoldUnderWay { ordered, .. }) => {
                 let is_long = self.config.longest.is_some_and(|longest| now.since(ordered) >= longest);
                 if !is_long && !self.is_wanted {
                     return None;
@@ -434,7 +434,7 @@ impl Work {
                 self.go_on(now, if is_long { RESPITE } else { Nanos::ZERO });
                 Some(WorkOp::GoOn)
             }
-            Order::Held { since } => {
+            WorkOrder::Held { since } => {
                 let is_long = self.config.longest.is_some_and(|longest| now.since(since) >= longest);
                 let is_resting = match self.config.holding {
                     WorkHolding::Slowly { rest, .. } => now.since(since) < rest,
@@ -449,7 +449,7 @@ impl Work {
                 self.go_on(now, if is_long { RESPITE } else { Nanos::ZERO });
                 Some(WorkOp::GoOn)
             }
-            Order::Going(slice) => {
+            WorkOrder::Going(slice) => {
                 let is_left_alone = self.is_wanted || now < slice.respite_until;
                 let [_, later] = self.hold_times();
                 if is_left_alone || (self.goes_on_at(now) && now + later < slice.ends) {
@@ -463,7 +463,7 @@ impl Work {
                 self.count(now);
                 let is_later = self.met.map_or(self.own.completed, |met| met.is_later);
                 self.last = (now, now.since(slice.started));
-                self.order = Order::Holding(Hold { ordered: now, is_later, frozen: None });
+                self.order = WorkOrder::Holding(HoldUnderWay { ordered: now, is_later, frozen: None });
                 Some(WorkOp::Hold)
             }
         }
@@ -477,7 +477,7 @@ impl Work {
     /// The order to go on was not carried out: it is held since `now`.
     pub fn rest(&mut self, now: Nanos) {
         self.count(now);
-        self.order = Order::Held { since: now };
+        self.order = WorkOrder::Held { since: now };
     }
 
     fn go_on(&mut self, now: Nanos, respite: Nanos) {
@@ -488,7 +488,7 @@ impl Work {
             WorkHolding::AtOnce => (now + first + later, respite),
             WorkHolding::Slowly { run, .. } => (now + run + later, respite.max(run)),
         };
-        self.order = Order::Going(Slice { started: now, ends, respite_until: now + runs });
+        self.order = WorkOrder::Going(Slice { started: now, ends, respite_until: now + runs });
         self.seen.service.add_slice(now);
     }
 
@@ -496,7 +496,7 @@ impl Work {
         self.last = (slice.ends, slice.ends.since(slice.started));
         let [_, later] = slices(self.holding(), self.hold_times(), 0.0);
         let ends = slice.ends.max(now) + later.takes;
-        self.order = Order::Going(Slice { started: slice.ends.min(now), ends, ..slice });
+        self.order = WorkOrder::Going(Slice { started: slice.ends.min(now), ends, ..slice });
         self.seen.service.add_slice(now);
         self.policy.learn(now, &self.seen);
     }
@@ -504,11 +504,13 @@ impl Work {
     /// When to come back although nothing has happened.
     pub fn poll_timeout(&self, now: Nanos) -> Nanos {
         match self.order {
-            Order::Going(_) if self.config.holding != WorkHolding::AtOnce => now + LOOK_SLOWLY,
-            Order::Going(_) => now + LOOK,
-            Order::Holding(Hold { ordered, .. }) if now.since(ordered) > Nanos::from_secs(1) => now + LOOK_SLOWLY,
-            Order::Holding(_) => now + LOOK_HOLDING,
-            Order::Held { since } => {
+            WorkOrder::Going(_) if self.config.holding != WorkHolding::AtOnce => now + LOOK_SLOWLY,
+            WorkOrder::Going(_) => now + LOOK,
+            WorkOrder::Holding(HoldUnderWay { ordered, .. }) if now.since(ordered) > Nanos::from_secs(1) => {
+                now + LOOK_SLOWLY
+            }
+            WorkOrder::Holding(_) => now + LOOK_HOLDING,
+            WorkOrder::Held { since } => {
                 let decision = self.policy.decide(&self.view(now), &self.seen);
                 let longest = self.config.longest.map_or(Nanos::MAX, |longest| since.saturating_add(longest));
                 decision.not_before.min(longest).max(now)
@@ -519,7 +521,7 @@ impl Work {
     fn view(&self, now: Nanos) -> DiskView {
         let (outstanding, idle_since) = (self.foreground.outstanding(), self.foreground.idle_since());
         let going = match self.order {
-            Order::Going(slice)
+            WorkOrder::Going(slice)
                 if !self.policy.state().in_idle_only || outstanding == 0 && slice.started >= idle_since =>
             {
                 Some(slice)
@@ -529,7 +531,7 @@ impl Work {
         let access = if going.is_some() { AccessPattern::Sequential } else { AccessPattern::Random };
         let own_size = going.map(|_| ServiceTimes::SLICE);
         let (own_finished, own_service) = match self.order {
-            Order::Going(slice) => (now.min(slice.ends), now.since(slice.started)),
+            WorkOrder::Going(slice) => (now.min(slice.ends), now.since(slice.started)),
             _ => self.last,
         };
         DiskView { now, outstanding, idle_since, own_finished, own_service, own_size, access }
@@ -538,9 +540,9 @@ impl Work {
     /// What the work does at the moment.
     pub fn activity(&self) -> WorkActivity {
         match self.order {
-            Order::Held { .. } => WorkActivity::Held,
-            Order::Going(_) => WorkActivity::Going,
-            Order::Holding(_) => WorkActivity::Holding,
+            WorkOrder::Held { .. } => WorkActivity::Held,
+            WorkOrder::Going(_) => WorkActivity::Going,
+            WorkOrder::Holding(_) => WorkActivity::Holding,
         }
     }
 
@@ -548,7 +550,7 @@ impl Work {
     pub fn report(&self, now: Nanos) -> WorkReport {
         let activity = self.activity();
         let held_now = match self.order {
-            Order::Held { since } => now.since(since),
+            WorkOrder::Held { since } => now.since(since),
             _ => Nanos::ZERO,
         };
         let is_held = activity == WorkActivity::Held;

@@ -1,3 +1,5 @@
+//! Tests of the machine, event by event.
+
 use super::*;
 use crate::scrub::idle::{Budget, Goal};
 

@@ -1,3 +1,5 @@
+//! Tests with a `zpool` that scrubs in virtual time.
+
 use super::tuning::{ScanTuning, put_back_in};
 use super::*;
 use scrubjay_device::tool::ToolError;
