@@ -58,9 +58,11 @@ fn mounted_from(path: &Path) -> Vec<DiskNode> {
         let (before, after) = line.split_once(" - ")?;
         let at = Path::new(before.split(' ').nth(4)?);
         let source = after.split(' ').nth(1)?;
-        (path.starts_with(at) && source.starts_with("/dev/")).then(|| (at.as_os_str().len(), PathBuf::from(source)))
+        path.starts_with(at).then(|| (at.as_os_str().len(), PathBuf::from(source)))
     };
-    let Some((_, source)) = mounts.lines().filter_map(parse).max_by_key(|(length, _)| *length) else {
+    // Of several mounts in one place the last is what is seen.
+    let last = mounts.lines().filter_map(parse).max_by_key(|(length, _)| *length);
+    let Some(source) = last.map(|(_, source)| source).filter(|source| source.starts_with("/dev")) else {
         return Vec::new();
     };
     let name = fs::canonicalize(&source).ok().and_then(|path| path.file_name().map(|name| name.to_owned()));
