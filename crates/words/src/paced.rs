@@ -1,7 +1,7 @@
 //! What a paced program got, and what others lost by it. Who lays it out says each of these.
 
 use crate::scrubbed::CostWords;
-use crate::sentence::{Said, sentences};
+use crate::sentence::{Count, Said, sentences};
 
 sentences! {
     /// What is said of a paced program while it runs, and at its end.
@@ -18,10 +18,10 @@ sentences! {
         Got { program: String = "sha256sum", read: String = "2.1 GB", time: String = "41 s", rate: String = "52 MB" } =>
             "{program} read {read} in {time} ({rate}/s)",
         NeverHeld => "it was never held",
-        Held { held: String = "18 s", times: String = "402", hold: String = "3.10 ms", longest: String = "0.4 s" } =>
-            "it was held for {held} of that, {times} times, {longest} at most; half of the holds took {hold} until nothing of it was at the disk",
-        Respites { times: String = "12" } =>
-            "{times} times it went on for a moment only because it had been held for as long as it may be (--longest)",
+        Held { held: String = "18 s", times: Count = Count(402, "time"), hold: String = "3.10 ms", longest: String = "0.4 s" } =>
+            "it was held for {held} of that, {times}, {longest} at most; half of the holds took {hold} until nothing of it was at the disk",
+        Respites { times: Count = Count(12, "time") } =>
+            "{times} it went on for a moment only because it had been held for as long as it may be (--longest)",
         Lost { requests: Said = CostWords::OneRequest, about: String = "", mean: String = "0.40 ms", most: String = "20.00 ms", collisions: String = "12", verdict: String = ": the budget of 1 ms and 50 ms was kept" } =>
             "{requests} lost {about}{mean} each on average, {most} at most ({collisions} came while it was at the disk){verdict}",
         LostNothing { requests: Said = CostWords::OneRequest } => "{requests} lost nothing",

@@ -75,14 +75,14 @@ impl Teller {
             None => PaceWords::NeverHeld.into(),
             Some(hold) => PaceWords::Held {
                 held: show_time(report.held),
-                times: show_count(report.holds),
+                times: Count(report.holds, "time"),
                 hold: show_time(hold),
                 longest: show_time(report.held_longest),
             }
             .into(),
         });
         if report.respites > 0 {
-            lines.push(PaceWords::Respites { times: show_count(report.respites) }.into());
+            lines.push(PaceWords::Respites { times: Count(report.respites, "time") }.into());
         }
         if report.hold_times[0] > self.goal.max {
             let (hold, most) = (show_time(report.hold_times[0]), show_time(self.goal.max));
