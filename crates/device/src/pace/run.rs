@@ -259,6 +259,7 @@ impl Pump {
     fn pump(&mut self, signals: &Signals, tell: &mut dyn FnMut(PacedNews<'_>)) {
         let (mut events, mut published_at, mut timeout) = (Vec::new(), Nanos::ZERO, Nanos::ZERO);
         while self.status.is_none() {
+            let was_released = self.released.is_some();
             for received in signals.wait(Duration::from_nanos(timeout.0)) {
                 self.on_signal(received);
             }
@@ -267,7 +268,6 @@ impl Pump {
             let now = clock::now();
             events.iter().for_each(|&event| self.work.handle(now, event));
             self.work.handle(now, WorkEvent::Foreground(Event::Tick));
-            let was_released = self.released.is_some();
             match self.turn(now, tell) {
                 Ok(()) => {}
                 // The guardian has died, and that signal is still on its way.
