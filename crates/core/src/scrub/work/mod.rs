@@ -413,7 +413,7 @@ impl Work {
 
     /// Counts the time up to `now` as run or as held.
     fn count(&mut self, now: Nanos) {
-        let is_held = matches!(self.order, WorkOrder::Held { .. });
+        let is_held = !matches!(self.order, WorkOrder::Going(_));
         self.times[usize::from(is_held)] += now.since(self.counted_to);
         self.counted_to = self.counted_to.max(now);
         if let WorkOrder::Held { since } = self.order {
@@ -554,13 +554,14 @@ impl Work {
             _ => Nanos::ZERO,
         };
         let is_held = activity == WorkActivity::Held;
+        let runs = activity == WorkActivity::Going;
         let more = |counts: bool| if counts { now.since(self.counted_to) } else { Nanos::ZERO };
         WorkReport {
             activity,
             waits_for: is_held.then(|| self.policy.waits_for(&self.view(now), &self.seen)),
             elapsed: now.since(self.config.started),
-            ran: self.times[0] + more(!is_held),
-            held: self.times[1] + more(is_held),
+            ran: self.times[0] + more(runs),
+            held: self.times[1] + more(!runs),
             held_longest: self.held_longest.max(held_now),
             holds: self.holds.iter().map(HoldTimes::count).sum(),
             hold_times: self.hold_times(),

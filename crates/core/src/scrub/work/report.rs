@@ -26,7 +26,7 @@ pub struct WorkReport {
     pub elapsed: Nanos,
     /// The time in which it ran.
     pub ran: Nanos,
-    /// The time in which it was held.
+    /// The time in which it was held, from the order on.
     pub held: Nanos,
     /// The longest time in which it was held without going on.
     pub held_longest: Nanos,

@@ -161,7 +161,7 @@ fn the_times_add_up() {
     work.poll_op(ms(300));
     work.handle(ms(310), WorkEvent::Frozen { at: ms(310) });
     let report = work.report(ms(1000));
-    assert_eq!((report.ran, report.held), (ms(210), ms(100 + 690)));
+    assert_eq!((report.ran, report.held), (ms(200), ms(100 + 700)));
     assert_eq!(report.held_longest, ms(700), "from the order on");
 }
 
