@@ -55,6 +55,8 @@ pub struct WorkDetector {
     halved_at: Nanos,
     last_reported: Nanos,
     is_counted: bool,
+    /// Is one of the disks not meant any more, from which the program was only loaded?
+    is_loaded: bool,
 }
 
 /// One disk, with the requests of the work that are there.
@@ -121,6 +123,7 @@ impl WorkDetector {
             halved_at: Nanos::ZERO,
             last_reported: Nanos::ZERO,
             is_counted: false,
+            is_loaded: false,
         })
     }
 
@@ -202,7 +205,15 @@ impl WorkDetector {
             self.disks.iter_mut().for_each(|disk| disk.weight *= 0.5);
         }
         let most = self.disks.iter().map(|disk| disk.weight).fold(0.0, f64::max);
-        self.disks.iter_mut().for_each(|disk| disk.is_of_work = disk.weight >= SHARE_MIN * most);
+        for disk in &mut self.disks {
+            let was_of_work = std::mem::replace(&mut disk.is_of_work, disk.weight >= SHARE_MIN * most);
+            self.is_loaded |= was_of_work && !disk.is_of_work && self.own <= LOADING;
+        }
+    }
+
+    /// Has the work gone to its disk, from where it was loaded? True once, after what was seen of the foreground at the other.
+    pub fn take_loaded(&mut self) -> bool {
+        std::mem::take(&mut self.is_loaded)
     }
 
     /// From now on these threads send the work's requests.

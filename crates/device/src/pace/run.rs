@@ -166,6 +166,7 @@ pub fn run(options: &PaceOptions, tell: &mut dyn FnMut(PacedNews<'_>)) -> Result
     };
     let mut pump = Pump {
         work: Work::new(config, options.policy.policy()),
+        policy: options.policy,
         detector,
         freezer,
         guardian,
@@ -183,7 +184,8 @@ pub fn run(options: &PaceOptions, tell: &mut dyn FnMut(PacedNews<'_>)) -> Result
     pump.work.handle(now, WorkEvent::Free { at: now });
     pump.pump(&signals, tell);
     pump.tell_disks(tell);
-    let left = pump.freezer.processes(&pump.guardian).len();
+    let left = pump.freezer.processes(&pump.guardian);
+    pump.read += left.iter().map(|&pid| tree::read_bytes(pid)).sum::<u64>();
     pump.freezer.leave();
     let now = clock::now();
     Ok(PacedEnd {
@@ -192,7 +194,7 @@ pub fn run(options: &PaceOptions, tell: &mut dyn FnMut(PacedNews<'_>)) -> Result
         status: pump.status.unwrap_or_default(),
         read: Bytes(pump.read),
         written: Bytes(pump.written),
-        left,
+        left: left.len(),
         released: pump.released,
         lost: pump.detector.lost(),
         disks: pump.disks,
@@ -234,6 +236,7 @@ fn spawn(options: &PaceOptions, freezer: &Freezer, blocked: SignalMask) -> Resul
 
 struct Pump {
     work: Work,
+    policy: PolicyConfig,
     detector: WorkDetector,
     freezer: Freezer,
     guardian: Guardian,
@@ -267,6 +270,9 @@ impl Pump {
             self.detector.drain(&mut events);
             let now = clock::now();
             events.iter().for_each(|&event| self.work.handle(now, event));
+            if self.detector.take_loaded() {
+                self.work.begin_anew(now, self.policy.policy());
+            }
             self.work.handle(now, WorkEvent::Foreground(Event::Tick));
             match self.turn(now, tell) {
                 Ok(()) => {}

@@ -33,9 +33,25 @@ impl HoldTimes {
         }
         self.recent.push_back(hold);
         self.count += 1;
+        self.estimate();
+    }
+
+    fn estimate(&mut self) {
         let sorted = self.sorted();
         // The guess counts as one of them, until there are enough.
         self.high = sorted[sorted.len() - 1 - sorted.len() / LONGER_OF].max(LEAST);
+    }
+
+    /// Forgets the longest, if it took longer than the guess: what is thought to take too long is not tried, so nothing would be
+    /// learnt of it any more. Returns whether the estimate is another one now.
+    pub fn forget_longest(&mut self) -> bool {
+        let before = self.high;
+        let longest = (0..self.recent.len()).max_by_key(|&place| self.recent[place]);
+        if let Some(place) = longest.filter(|&place| self.recent[place] > self.guess) {
+            self.recent.remove(place);
+            self.estimate();
+        }
+        self.high != before
     }
 
     fn sorted(&self) -> Vec<Nanos> {

@@ -59,6 +59,8 @@ const UNSEEN_SLOWLY: Nanos = Nanos::from_secs(30);
 const CUT: Nanos = Nanos::from_secs(1);
 /// ... and after so long in any case.
 const CUT_AT_LAST: Nanos = Nanos::from_secs(10);
+/// What is held for so long without having run may be thought to take longer to hold than it does.
+const FORGET: Nanos = Nanos::from_secs(2);
 /// The pump looks at least this often while the order to hold is on its way.
 const LOOK_HOLDING: Nanos = Nanos(200_000);
 
@@ -217,6 +219,8 @@ pub struct Work {
     beside: [f64; 2],
     /// The number of requests and what was lost when that was counted.
     beside_counted: (u64, Nanos),
+    /// When a hold time was last forgotten.
+    forgot_at: Nanos,
 }
 
 /// Requests beside which such losses are learnt count half after so many.
@@ -245,9 +249,18 @@ impl Work {
             respites: 0,
             beside: [LOSS_GUESS.1, LOSS_GUESS.0 * LOSS_GUESS.1],
             beside_counted: (0, Nanos::ZERO),
+            forgot_at: config.started,
             config,
         }
         .with_slices()
+    }
+
+    /// The foreground is that of other disks from now on: what was seen and lost until now counts no more. `policy` knows nothing yet.
+    pub fn begin_anew(&mut self, now: Nanos, policy: Box<dyn IdlePolicy>) {
+        let service = std::mem::take(&mut self.seen.service);
+        (self.foreground, self.policy) = (ForegroundTracker::new(now, None), policy);
+        (self.seen, self.met) = (Observed { service, ..Observed::default() }, None);
+        self.beside_counted = (0, Nanos::ZERO);
     }
 
     fn with_slices(mut self) -> Work {
@@ -296,6 +309,7 @@ impl Work {
             WorkEvent::Wanted(is_wanted) => self.is_wanted = is_wanted,
         }
         self.cut_own_time(now);
+        self.forget_holds(now);
         if self.own.outstanding == 0 {
             self.foreground.account_rest(&mut self.seen.slowdown);
         }
@@ -323,6 +337,19 @@ impl Work {
         if is_slow && (is_between || time >= CUT_AT_LAST) {
             self.foreground.account(self.own.since, now, &mut self.seen.slowdown);
             self.own.since = now;
+        }
+    }
+
+    /// Forgets a hold time that keeps the work held.
+    fn forget_holds(&mut self, now: Nanos) {
+        let WorkOrder::Held { since } = self.order else { return };
+        if now.since(since.max(self.forgot_at)) < FORGET || self.config.holding != WorkHolding::AtOnce {
+            return;
+        }
+        self.forgot_at = now;
+        let [first, later] = &mut self.holds;
+        if first.forget_longest() | later.forget_longest() {
+            self.set_slices();
         }
     }
 

@@ -227,3 +227,40 @@ fn what_is_held_slowly_runs_on_where_nobody_comes() {
         assert_eq!(work.poll_op(now), None);
     }
 }
+
+#[test]
+fn one_long_hold_does_not_keep_it_held_for_good() {
+    let mut work = work(true);
+    let at = ms(10);
+    work.handle(at, WorkEvent::Foreground(Event::ForegroundDrained { at }));
+    assert_eq!(work.poll_op(at), Some(WorkOp::GoOn));
+    work.handle(ms(11), WorkEvent::OwnArrived { at: ms(11), count: 1 });
+    work.handle(ms(12), WorkEvent::OwnCompleted { at: ms(12), count: 1 });
+    work.handle(ms(13), WorkEvent::OwnArrived { at: ms(13), count: 1 });
+    work.handle(ms(14), arrived(ms(14)));
+    assert_eq!(work.poll_op(ms(14)), Some(WorkOp::Hold));
+    work.handle(ms(74), WorkEvent::Frozen { at: ms(74) });
+    work.handle(ms(74), WorkEvent::OwnCompleted { at: ms(74), count: 1 });
+    assert_eq!(work.report(ms(75)).hold_times, [ms(10), ms(60)]);
+    for (at, hold_times) in [(ms(1500), [ms(10), ms(60)]), (ms(2100), [ms(10), ms(3)]), (ms(9000), [ms(10), ms(3)])] {
+        work.handle(at, WorkEvent::Foreground(Event::Tick));
+        assert_eq!(work.report(at).hold_times, hold_times, "{at:?}");
+    }
+}
+
+#[test]
+fn what_was_seen_at_other_disks_is_forgotten() {
+    let mut work = work(true);
+    let at = ms(10);
+    work.handle(at, WorkEvent::Foreground(Event::ForegroundDrained { at }));
+    assert_eq!(work.poll_op(at), Some(WorkOp::GoOn));
+    work.handle(ms(11), WorkEvent::OwnArrived { at: ms(11), count: 1 });
+    work.handle(ms(12), arrived(ms(12)));
+    work.handle(ms(17), WorkEvent::OwnCompleted { at: ms(17), count: 1 });
+    work.handle(ms(18), completed(ms(18)));
+    let report = work.report(ms(19));
+    assert_eq!((report.foreground_requests, report.slowdown.lost()), (1, ms(5)));
+    work.begin_anew(ms(20), Box::new(Always { allows: true }));
+    let report = work.report(ms(21));
+    assert_eq!((report.foreground_requests, report.slowdown.lost(), report.requests), (0, Nanos::ZERO, 1));
+}
