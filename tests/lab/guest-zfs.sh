@@ -116,4 +116,38 @@ if soon is_resilvering; then
   grep -q 'fills a device' said || fail "and why: $(cat said)"
 fi
 echo 0 >$parameters/zfs_scan_suspend_progress
+
+# The watch: nothing is begun until the settings say so.
+make mirror "${disks[@]:0:2}"
+export SCRUBJAY_RUN=$work/run
+watch() {
+  "$scrubjay" watch --state "$work/watched" --config "$work/config.toml" >>watch.log 2>&1 &
+  daemon=$!
+  is_watched() { "$scrubjay" status --json 2>/dev/null | jq -e '.watch.arrays[]? | select(.name == "tank")' >/dev/null; }
+  soon is_watched || fail "the pool is watched: $(tail -3 watch.log)"
+}
+unwatch() {
+  kill "$daemon"
+  wait "$daemon" 2>/dev/null || true
+}
+: >config.toml
+watch
+expect "a pool that the settings do not name" "$("$scrubjay" scrub-now tank 2>&1 | grep -c 'is next')" 0
+printf '[zfs]\nscrub = ["tank", "none"]\n' >config.toml
+kill -HUP "$daemon"
+is_said() { grep -q "$1" watch.log; }
+soon is_said 'zfs.scrub: none: no such pool is imported' || fail "a pool that is not there is named"
+echo 1 >$parameters/zfs_scan_suspend_progress
+"$scrubjay" scrub-now tank >said 2>&1 || true
+is_scrubbed_by_watch() { scan | grep -q 'scrub in progress'; }
+soon is_scrubbed_by_watch || fail "the watch begins its scrub: $(cat said) $(tail -3 watch.log)"
+unwatch
+expect "its end pauses it" "$(scan | grep -c paused)" 1
+echo 0 >$parameters/zfs_scan_suspend_progress
+watch
+is_over() { grep -q '^tank: the pass is over' watch.log && scan | grep -q '^scrub repaired'; }
+soon is_over || fail "the next one goes on: $(tail -5 watch.log) $(scan)"
+expect "and ZFS has scrubbed it once" "$(zpool history tank | grep -c 'zpool scrub tank')" "2"
+unwatch
+echo "# $(grep '^tank' watch.log | tr '\n' ';')"
 done_checking

@@ -39,8 +39,19 @@ pub struct WatchConfig {
     pub scrub: ScrubTimes,
     /// When drives are asked for SMART data.
     pub smart: SmartTimes,
+    /// What is done with pools of ZFS.
+    pub zfs: ZfsSettings,
     /// The channels for messages.
     pub alert: ChannelSettings,
+}
+
+/// The table `[zfs]`.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ZfsSettings {
+    /// The pools whose own scrubs the watch begins, holds and lets go.
+    #[serde(deserialize_with = "names")]
+    pub scrub: Vec<String>,
 }
 
 /// The table `[scrub]`.
@@ -96,6 +107,17 @@ fn span<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
         return Ok(seconds);
     }
     Err(D::Error::custom(format!("`{text}` is not between 1m and 3650d")))
+}
+
+/// Deserializes a name or a list of names.
+fn names<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+    let wrong = || D::Error::custom("this is no name of a pool: write \"tank\" or [\"tank\", \"backup\"]");
+    let name_of = |value: Value| if let Value::String(name) = value { Ok(name) } else { Err(wrong()) };
+    match Value::deserialize(from)? {
+        Value::Array(names) => names.into_iter().map(name_of).collect(),
+        Value::String(name) if name.is_empty() => Ok(Vec::new()),
+        value => Ok(vec![name_of(value)?]),
+    }
 }
 
 /// Deserializes hours of the day; an empty text is any hour.
@@ -222,6 +244,14 @@ mod tests {
     }
 
     #[test]
+    fn pools_are_named_alone_or_in_a_list_and_none_by_default() {
+        let pools = |text| WatchConfig::parse(text).unwrap().zfs.scrub;
+        assert_eq!(pools("[zfs]\nscrub = \"tank\"\n"), ["tank"]);
+        assert_eq!(pools("[zfs]\nscrub = [\"tank\", \"backup\"]\n"), ["tank", "backup"]);
+        assert_eq!((pools(""), pools("[zfs]\nscrub = \"\"\n")), (Vec::new(), Vec::<String>::new()));
+    }
+
+    #[test]
     fn errors_name_line_and_key() {
         for (text, expected) in [
             ("[scrub]\nevery = \"35\"\n", ":2: every: `35` is no span of time: write 35d"),
@@ -232,6 +262,8 @@ mod tests {
             ("[scrub]\nat-once = 0\n", ": scrub.at-once: 0 disks at a time"),
             ("[scrub]\nslowdown = \"1ms\"\n", ":2: unknown field `slowdown`, expected one of `every`, `between`"),
             ("[smart]\nevery = \"3d\"\n", ": smart.every: not between 10m and 24h"),
+            ("[zfs]\nscrub = true\n", ":2: scrub: this is no name of a pool: write \"tank\" or [\"tank\", \"backup\"]"),
+            ("[zfs]\ntune = true\n", ":2: unknown field `tune`, expected `scrub`"),
             ("also = [\"\"]\n", ": also: an empty name is no device"),
             ("hosts = \"a\"\n", ":1: unknown field `hosts`, expected one of `host`, `also`"),
         ] {

@@ -3,6 +3,8 @@
 //! The saved state of a scrub knows the watch's pass by its date only: state that began no earlier counts as that pass.
 //! So reads by a person meanwhile count as well, and earlier reads do not.
 
+mod pool;
+
 use scrubjay_control::SessionWork;
 use scrubjay_core::scrub::idle::{Goal, PolicyConfig};
 use scrubjay_core::scrub::saved::Saved;
@@ -71,6 +73,8 @@ pub struct PassOrder {
     pub is_twin: bool,
     /// The goal for the mean slowdown of foreground requests.
     pub budget: Nanos,
+    /// Is it a pool of ZFS, by its name?
+    pub is_pool: bool,
     /// Of a disk that is only observed: what it is imagined to be.
     pub imagined: Option<MediaKind>,
 }
@@ -287,6 +291,9 @@ fn read(
     control: &SessionControl,
     latest: &Mutex<Option<SessionReport>>,
 ) -> SessionNews {
+    if order.is_pool {
+        return pool::read(order, is_full_speed, control, latest);
+    }
     let opened: Result<ResolvedTarget, String> = match order.subject {
         SessionSubject::Disk(_) => ResolvedTarget::disk(&order.target).map_err(|error| error.to_string()),
         SessionSubject::Array(_) => {

@@ -19,6 +19,11 @@ impl SessionControl {
         SessionControl { is_stopped: flag, ..SessionControl::default() }
     }
 
+    /// The flag that stops the session.
+    pub fn stop_flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.is_stopped)
+    }
+
     /// The flag to set when the whole process continues after it was stopped (SIGCONT).
     pub fn continued_flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.was_continued)

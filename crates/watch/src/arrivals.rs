@@ -1,12 +1,16 @@
 //! Disks and arrays that appear, change and disappear.
 
-use crate::calendar::{after, elapsed};
-use crate::facts::{ArrayFacts, DiskFacts, DiskKey, MediaKind, SubjectKey};
+use crate::calendar::{HOUR, after, elapsed};
+use crate::facts::{ArrayFacts, DiskFacts, DiskKey, MediaKind, PassReport, SubjectKey};
 use crate::known::{ArrayState, DiskState, MISSING_AFTER};
+use crate::pool::{LastScrub, ZpoolFacts};
 use crate::reading::{ReadingState, SessionPhase};
 use crate::rows::RowKey;
 use crate::state::Watch;
 use scrubjay_core::units::UnixSeconds;
+
+/// A scrub of a pool that ended within so many seconds after a session's last report is the session's.
+const OWN_SCRUB: u64 = HOUR;
 
 impl Watch {
     pub(crate) fn disk_seen(&mut self, now: UnixSeconds, mut facts: DiskFacts) {
@@ -163,6 +167,12 @@ impl Watch {
                 Some(known)
             }
         };
+        let reading = reading.map(|mut reading| {
+            if facts.pool.as_ref().is_some_and(|pool| take_scrub_of_others(&mut reading, pool, now)) {
+                self.pending.change(RowKey::Reading(SubjectKey::Array(key.clone())));
+            }
+            reading
+        });
         self.seen.arrays.insert(key, ArrayState { facts, absent_since: None, reading, places });
         self.timing.are_passes_planned = false;
     }
@@ -173,4 +183,16 @@ impl Watch {
             array.reading.iter_mut().for_each(|reading| reading.live.session = SessionPhase::None);
         }
     }
+}
+
+/// Takes a scrub of a pool that ended since the last report of a session: others did it, and it counts. Returns whether there is one.
+fn take_scrub_of_others(reading: &mut ReadingState, pool: &ZpoolFacts, now: UnixSeconds) -> bool {
+    let passes = &mut reading.row.passes;
+    let LastScrub::Ended(at) = pool.scrubbed else { return false };
+    let is_own = passes.is_read() && elapsed(at, passes.reported) < OWN_SCRUB;
+    if is_own || reading.live.session == SessionPhase::Running || passes.oldest().is_some_and(|oldest| oldest >= at) {
+        return false;
+    }
+    passes.report_foreign(now, &PassReport { begun: at, ..PassReport::default() }, true);
+    true
 }

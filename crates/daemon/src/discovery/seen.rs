@@ -23,8 +23,8 @@ pub struct SeenDisk {
 /// How an array's own checker is driven.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckWay {
-    /// The target of its scrub: the control socket of a volume's server, the device of an md array, or the mount point
-    /// of a btrfs.
+    /// The target of its scrub: the control socket of a volume's server, the device of an md array, the mount point
+    /// of a btrfs, or the name of a pool of ZFS.
     pub target: PathBuf,
     /// The identity under which its scrub keeps its state.
     pub identity: TargetIdentity,

@@ -88,6 +88,8 @@ impl Daemon<'_> {
             SessionSubject::Disk(name) => self.disk(name).map(|disk| disk.facts.media),
             SessionSubject::Array(_) => None,
         };
+        let array = |key: &String| self.machine.survey.arrays.iter().find(|array| array.key == *key);
+        let is_pool = matches!(&subject, SessionSubject::Array(key) if array(key).is_some_and(|array| array.pool.is_some()));
         let is_twin = matches!(&subject, SessionSubject::Disk(name) if self.is_twin(name));
         let name = self.display_name(&subject);
         let reading = if self.observation.is_some() { "would be read" } else { "reading" };
@@ -102,6 +104,7 @@ impl Daemon<'_> {
             begun_by_system: self.clock.by_system(begun),
             pace: self.clock.pace(),
             is_twin,
+            is_pool,
             budget,
             imagined: media.filter(|_| self.observation.is_some()),
         });

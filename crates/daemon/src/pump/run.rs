@@ -13,7 +13,7 @@ use super::state::{Daemon, DaemonEnd, KeptRows, Outgoings, SeenMachine, is_calle
 use super::surveyor::Surveyor;
 use crate::config::WatchConfig;
 use crate::control::{ControlAccess, ControlServer, PendingAnswer, past};
-use crate::discovery::{HostSurvey, SeenDisk, SystemRoot, UeventSocket};
+use crate::discovery::{CheckWay, HostSurvey, SeenDisk, SystemRoot, UeventSocket};
 use crate::history::MarkPlaces;
 use crate::history::standing::{self, OpenedHistory};
 use crate::sessions::{SessionMessage, SessionPool};
@@ -23,6 +23,7 @@ use scrubjay_control::zone::ZonedCalendar;
 use scrubjay_control::{WatchAnswer, WatchRequest};
 use scrubjay_core::units::UnixSeconds;
 use scrubjay_device::md;
+use scrubjay_device::target::TargetIdentity;
 use scrubjay_watch::Watch;
 use scrubjay_watch::events::{PersonCommand, WatchEvent, WatchOp};
 use scrubjay_watch::facts::{ArrayActivity, DiskKey, SessionSubject, SubjectKey};
@@ -32,7 +33,7 @@ use scrubjay_words::counted;
 use signal_hook::consts::SIGHUP;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::iter;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
@@ -287,6 +288,24 @@ impl<'s> Daemon<'s> {
         }
     }
 
+    /// Leaves the checkers of those pools of ZFS that the settings name: they are scrubbed by the watch.
+    fn choose_pools(&mut self, seen: &mut HostSurvey) {
+        let absent: Vec<&str> =
+            self.config.zfs.scrub.iter().filter(|name| !seen.pools.contains(name)).map(String::as_str).collect();
+        let absent = (!absent.is_empty()).then(|| format!("{}: no such pool is imported", absent.join(", ")));
+        self.set_trouble("zfs.scrub", absent);
+        for array in seen.arrays.iter_mut().filter(|array| array.pool.is_some()) {
+            let is_chosen = self.config.zfs.scrub.contains(&array.name) && self.observation.is_none();
+            if !is_chosen {
+                array.check_sectors = None;
+            } else if array.check_sectors.is_some() {
+                let identity = TargetIdentity::new(&array.key, String::new(), false);
+                let way = CheckWay { target: PathBuf::from(&array.name), identity };
+                seen.checks.insert(array.key.clone(), way);
+            }
+        }
+    }
+
     /// Reports the changes of a survey to the watch.
     pub(super) fn handle_survey(&mut self, mut seen: HostSurvey) {
         self.machine.surveyed_at = Instant::now();
@@ -301,6 +320,7 @@ impl<'s> Daemon<'s> {
             seen.checks.clear();
             seen.arrays.iter_mut().for_each(|array| array.check_sectors = None);
         }
+        self.choose_pools(&mut seen);
         // A check by one of the daemon's own sessions counts as idle.
         for array in seen.arrays.iter_mut().filter(|array| array.activity == ArrayActivity::Checking) {
             if self.sessions.is_running(&SessionSubject::Array(array.key.clone())) {

@@ -39,6 +39,7 @@ impl Scene {
             begun_by_system: begun,
             pace: 1,
             is_twin: false,
+            is_pool: false,
             budget,
             imagined: None,
         }

@@ -1,4 +1,4 @@
-//! Asks `zpool status`, which changes nothing.
+//! Asks `zpool status` and `zpool list`, which change nothing.
 
 use super::pool::Zpool;
 use super::{status_json, status_text};
@@ -19,6 +19,17 @@ pub fn pools(time_out: Duration) -> PoolAnswer {
 
 /// The same, by this way to run `zpool` with arguments.
 pub(super) fn pools_by(zpool: impl Fn(&[&str]) -> Result<Vec<u8>, ToolError>) -> PoolAnswer {
+    let mut pools = states_by(&zpool)?;
+    // Without sizes everything else is known all the same.
+    let listed = if pools.is_empty() { Vec::new() } else { zpool(&["list", "-Hp", "-o", "name,size"]).unwrap_or_default() };
+    for (name, bytes) in String::from_utf8_lossy(&listed).lines().filter_map(|line| line.split_once('\t')) {
+        let pool = pools.iter_mut().find(|pool| pool.name == name);
+        pool.into_iter().for_each(|pool| pool.bytes = bytes.trim().parse().ok());
+    }
+    Ok(pools)
+}
+
+fn states_by(zpool: impl Fn(&[&str]) -> Result<Vec<u8>, ToolError>) -> PoolAnswer {
     let text_of = |arguments: &[&str]| match zpool(arguments) {
         Ok(output) => Ok(String::from_utf8_lossy(&output).into_owned()),
         Err(error) => Err(words(&error)),
@@ -64,9 +75,10 @@ mod tests {
 
     fn ask(json: Result<&'static str, ToolError>, text: Result<&'static str, fn() -> ToolError>) -> PoolAnswer {
         let json = json.map(|text| text.as_bytes().to_vec()).map_err(|error| error.to_string());
-        pools_by(|arguments| match arguments.contains(&"-Pvj") {
-            true => json.clone().map_err(|words| ToolError::Failed("zpool", words)),
-            false => text.map(|text| text.as_bytes().to_vec()).map_err(|error| error()),
+        pools_by(|arguments| match (arguments[0], arguments.contains(&"-Pvj")) {
+            ("list", _) => Ok(b"tank\t7516192768\nother\t-\n".to_vec()),
+            (_, true) => json.clone().map_err(|words| ToolError::Failed("zpool", words)),
+            (_, false) => text.map(|text| text.as_bytes().to_vec()).map_err(|error| error()),
         })
     }
 
@@ -79,6 +91,7 @@ mod tests {
         assert_eq!(files(ask(Err(refused()), Ok(TEXT))), PoolLosses::Lost { blocks: 2, files: names });
         // Losses stay losses, also without names.
         assert_eq!(files(ask(Ok(JSON), Err(refused))), PoolLosses::Lost { blocks: 2, files: Vec::new() });
+        assert_eq!(ask(Ok(JSON), Ok(TEXT)).unwrap()[0].bytes, Some(7_516_192_768));
         let absent = ask(Err(ToolError::Absent("zpool")), Err(|| ToolError::Absent("zpool")));
         assert_eq!(absent, Err("zpool is not installed".to_owned()));
         let silent = ask(Err(ToolError::TimedOut("zpool", 20)), Err(|| ToolError::TimedOut("zpool", 20)));

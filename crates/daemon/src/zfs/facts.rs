@@ -2,7 +2,7 @@
 
 use super::pool::{Vdev, VdevClass, VdevKind, Zpool};
 use scrubjay_core::shown;
-use scrubjay_core::units::UnixSeconds;
+use scrubjay_core::units::{SECTOR_BYTES, UnixSeconds};
 use scrubjay_watch::facts::{ArrayActivity, ArrayFacts, ArrayMember};
 use scrubjay_watch::pool::{MemberGroup, PoolLack, PoolLosses, PoolScan, ZpoolFacts};
 use scrubjay_words::counted;
@@ -70,7 +70,8 @@ pub fn array_facts(pool: &Zpool, disk_of: impl Fn(Option<u64>, Option<&str>) -> 
             PoolScan::Idle | PoolScan::Paused(_) => ArrayActivity::Idle,
         },
         layout: None,
-        check_sectors: None,
+        // Whether it is to be scrubbed by the watch, the settings say.
+        check_sectors: pool.bytes.map(|bytes| bytes / SECTOR_BYTES),
         lost_stripes: None,
         pool: Some(ZpoolFacts {
             groups,

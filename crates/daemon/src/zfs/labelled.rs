@@ -52,6 +52,7 @@ pub fn pool(imported: &ImportedPool, labels: &[&MemberLabel], present: &BTreeSet
         losses: PoolLosses::Unknown(why.to_owned()),
         scan: PoolScan::Idle, // not known: nothing but `zpool` tells
         scrubbed: LastScrub::Unknown,
+        bytes: None,
     }
 }
 

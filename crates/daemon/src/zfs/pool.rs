@@ -19,6 +19,8 @@ pub struct Zpool {
     pub scan: PoolScan,
     /// When a scrub last covered all of it.
     pub scrubbed: LastScrub,
+    /// Its size, redundancy included where ZFS counts that; `None`: not known.
+    pub bytes: Option<u64>,
 }
 
 /// What a vdev is.

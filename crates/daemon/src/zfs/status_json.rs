@@ -64,6 +64,7 @@ fn pool_of(name: &str, pool: &Value) -> Option<Zpool> {
             _ => scan,
         },
         scrubbed,
+        bytes: None,
     })
 }
 

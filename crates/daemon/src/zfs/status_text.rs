@@ -82,6 +82,7 @@ fn pool_of(block: &[&str]) -> Result<Zpool, String> {
         state,
         scan,
         scrubbed,
+        bytes: None,
     })
 }
 

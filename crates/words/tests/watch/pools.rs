@@ -227,3 +227,57 @@ fn a_pool_that_fills_a_device_is_not_whole_before_it_is_over() {
     let told = rig.subjects_since(before);
     assert!(told.iter().any(|subject| subject.contains("resolved: DATA AT RISK pool tank")), "{told:?}");
 }
+
+/// As [`pool`], scrubbed by the watch, as the settings say.
+fn chosen(alter: impl FnOnce(&mut ArrayFacts, &mut ZpoolFacts)) -> ArrayFacts {
+    ArrayFacts { check_sectors: Some(SECTORS), ..pool(alter) }
+}
+
+/// Waits until the pool is scrubbed, and lets each disk that is read meanwhile be finished; the days that it took.
+fn days_until_scrubbed(rig: &mut Rig) -> u64 {
+    for hour in 0..60 * 24 {
+        if rig.running.iter().any(|name| name == "uuid") {
+            return hour / 24;
+        }
+        let disks: Vec<String> = rig.running.clone();
+        disks.iter().for_each(|name| rig.finish(name, &[]));
+        rig.wait(HOUR);
+    }
+    panic!("never: {:?}", rig.watch.status(rig.now).arrays);
+}
+
+#[test]
+fn a_pool_of_the_settings_is_scrubbed_when_its_last_scrub_is_old_whoever_did_that() {
+    let ten_days_ago = UnixSeconds(START - 10 * DAY);
+    let mut rig = rig(chosen(|_, pool| pool.scrubbed = LastScrub::Ended(ten_days_ago)));
+    let every = settings().every / DAY;
+    let days = days_until_scrubbed(&mut rig);
+    assert!((every - 22..=every - 10).contains(&days), "{days} days");
+    rig.finish("uuid", &[]);
+    let at = rig.now;
+    rig.feed(WatchEvent::ArraySeen(chosen(|_, pool| pool.scrubbed = LastScrub::Ended(at))));
+    // Somebody else scrubs it: then it is not due so soon.
+    rig.wait(12 * DAY);
+    let at = rig.now;
+    rig.feed(WatchEvent::ArraySeen(chosen(|_, pool| pool.scrubbed = LastScrub::Ended(at))));
+    let days = days_until_scrubbed(&mut rig);
+    assert!((every - 12..=every).contains(&days), "{days} days");
+}
+
+#[test]
+fn a_scrub_of_the_watch_gives_way_to_a_resilver_and_is_not_begun_beside_one() {
+    let mut rig = rig(chosen(|_, pool| pool.scrubbed = LastScrub::Never));
+    days_until_scrubbed(&mut rig);
+    let resilver = || {
+        chosen(|array, pool| {
+            (array.activity, pool.scan, pool.scrubbed) =
+                (ArrayActivity::Rebuilding, PoolScan::Resilver(Some(5)), LastScrub::Unknown);
+        })
+    };
+    rig.feed(WatchEvent::ArraySeen(resilver()));
+    rig.wait(HOUR);
+    assert!(rig.stopped.iter().any(|(name, why)| name == "uuid" && *why == HoldBack::Rebuilding("tank".into())));
+    let begun = rig.begun.len();
+    rig.wait(3 * DAY);
+    assert!(rig.begun[begun..].iter().all(|name| name == "sdc"), "{:?}", &rig.begun[begun..]);
+}
