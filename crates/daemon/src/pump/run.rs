@@ -345,12 +345,7 @@ impl<'s> Daemon<'s> {
         let checked = self.machine.survey.arrays.iter().filter(|array| array.check_sectors.is_some());
         let checked: BTreeSet<SessionSubject> = checked.map(|array| SessionSubject::Array(array.key.clone())).collect();
         self.machine.survey = seen;
-        // What the settings exclude is forgotten in the same moment in which it is gone: no turn between them finds it missing.
-        let is_gone = |event: &WatchEvent| matches!(event, WatchEvent::DiskGone(_));
-        let (gone, events): (Vec<WatchEvent>, Vec<WatchEvent>) = events.into_iter().partition(is_gone);
-        gone.iter().for_each(|event| self.feed(event.clone()));
-        self.forget_excluded(excluded);
-        for event in gone.into_iter().chain(events) {
+        for event in events {
             if let WatchEvent::DiskGone(name) = &event {
                 let subject = SessionSubject::Disk(name.clone());
                 self.sessions.forget(&subject);
@@ -359,8 +354,6 @@ impl<'s> Daemon<'s> {
                     let written = self.kept.database.note_presence(self.clock.now(), key, false);
                     self.report_history(written);
                 }
-                self.act();
-                continue;
             }
             if let WatchEvent::ArrayGone(key) = &event {
                 let subject = SessionSubject::Array(key.clone());
@@ -388,6 +381,7 @@ impl<'s> Daemon<'s> {
                 self.feed(event);
             }
         }
+        self.forget_excluded(excluded);
         let warnings = self.machine.survey.warnings.join("; ");
         self.set_trouble("survey", (!warnings.is_empty()).then_some(warnings));
         if !std::mem::replace(&mut self.machine.is_ready, true) {
