@@ -36,8 +36,8 @@ const KNOWN: [KnownScrubber; 8] = [
         timers: &["zfs-scrub", "zpool-scrub"],
         commands: &["zpool scrub", "zfs-linux/scrub"],
         work: "scrubs ZFS pools: reads all data there are and compares them with their checksums",
-        advice: "keep it: it finds silent corruption, which reading disks does not. Scrubjay does not see when it runs: give it \
-                 hours in which Scrubjay may not read (between)",
+        advice: "keep it: it finds silent corruption, which reading disks does not. No member is read while it runs, where Scrubjay \
+                 may ask zpool. Of pools that zfs.scrub in the settings names it is needed no longer",
     },
     KnownScrubber {
         timers: &["e2scrub_all"],
