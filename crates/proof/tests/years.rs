@@ -25,6 +25,18 @@ fn a_few_short_years() {
     assert!(sums.iter().zip([100, 300, 60, 10]).all(|(sum, least)| *sum >= least), "{sums:?}");
 }
 
+/// Hosts whose arrays are pools of ZFS, which others scrub or forget to: 1,000 weeks and more.
+#[test]
+fn weeks_with_pools() {
+    let (mut pools, mut weeks) = (0, 0);
+    for seed in 3000..3025 {
+        let setup = HostSetup::pools(seed);
+        (pools, weeks) = (pools + setup.arrays.len(), weeks + setup.days / 7);
+        assert_eq!(years::run(setup).faults, [""; 0], "seed {seed}");
+    }
+    assert!(pools > 50 && weeks > 1000, "{pools} pools, {weeks} weeks");
+}
+
 #[test]
 fn the_same_seed_is_the_same_year() {
     let seed = (1000..).find(|&seed| HostSetup::storm(seed).disks.len() <= 6).unwrap();

@@ -1,7 +1,11 @@
 //! What is true of one array: which members it has lost, and where unreadable sectors meet in it.
 
+use scrubjay_sim::host::setup::EPOCH;
 use scrubjay_watch::facts::ArrayFacts;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Seconds after which a scrub of a pool is overdue, beyond the time in which each disk is to be read.
+const SCRUB_GRACE: u64 = 7 * 24 * 3600;
 
 /// The true state of an array. Every array of the model is a mirror, or has one chunk of each stripe at the same place
 /// of every member.
@@ -23,6 +27,10 @@ pub(super) struct ArrayTruth {
     pub graver_since: Option<u64>,
     /// When one more failure last ceased to lose data.
     pub lighter_since: u64,
+    /// Of a pool of ZFS: when the last whole scrub of which the watch can know ended.
+    pub scrubbed: Option<u64>,
+    /// Since when it neither is rebuilt nor checks itself.
+    pub idle_since: u64,
     /// Since when a stripe has more bad members than it may.
     pub stripes_since: Option<u64>,
 }
@@ -33,6 +41,8 @@ impl ArrayTruth {
             redundancy: facts.redundancy as usize,
             start: facts.members.first().map_or(0, |member| member.data_start),
             chunk: facts.layout.map_or(1, |(_, chunk)| chunk),
+            scrubbed: facts.pool.as_ref().map(|_| EPOCH),
+            idle_since: EPOCH,
             ..ArrayTruth::default()
         }
     }
@@ -52,7 +62,16 @@ impl ArrayTruth {
         }
         self.lost = lost.to_vec();
         self.degraded_since = (!lost.is_empty()).then_some(self.degraded_since.unwrap_or(at));
+        if self.at_work_since.is_some() && !is_at_work {
+            self.idle_since = at;
+        }
         self.at_work_since = is_at_work.then_some(self.at_work_since.unwrap_or(at));
+    }
+
+    /// Since when a scrub of the whole pool has been overdue, and nothing was under way that may bring it.
+    pub fn unscrubbed_since(&self, every: u64) -> Option<u64> {
+        let due = self.scrubbed? + every + SCRUB_GRACE;
+        self.at_work_since.is_none().then_some(due.max(self.idle_since))
     }
 
     /// Was it degraded at a time, or until some seconds before it?
@@ -65,6 +84,9 @@ impl ArrayTruth {
     /// Is there a stripe with unreadable sectors on two members, or that cannot be rebuilt? `unreadable` returns the
     /// runs of a member that is there.
     pub fn has_bad_stripe<'a>(&self, unreadable: impl Fn(usize) -> Option<&'a BTreeSet<(u64, u64)>>) -> bool {
+        if self.scrubbed.is_some() {
+            return false; // where the parts of ZFS's stripes lie only ZFS knows
+        }
         let mut rows: BTreeMap<u64, usize> = BTreeMap::new();
         for &member in self.members.iter().filter(|member| !self.lost.contains(member)) {
             let runs = unreadable(member).into_iter().flatten().filter(|run| run.1 > self.start);

@@ -91,6 +91,9 @@ impl YearOracle {
                 let bad = array.members.iter().filter(|&&member| self.disks[member].evidence.is_some()).count();
                 match key.kind {
                     IncidentKind::Degraded => array.degraded_since.is_some(),
+                    IncidentKind::Unread => {
+                        array.unscrubbed_since(self.every).is_some_and(|since| since <= at + jumped)
+                    }
                     IncidentKind::Stripes => bad + usize::from(array.degraded_since.is_some()) > 1,
                     _ => false,
                 }

@@ -22,6 +22,8 @@
 //!   sectors), that is reported within a day, unless a person accepted it since. So are stripes in which unreadable sectors
 //!   of two members meet, and channels that no person confirmed, or that accept nothing; of these, the first day is borne.
 //!   The loss of the history, and recipients that a server refuses, are reported within a day, by every channel.
+//! - That a pool of ZFS was not scrubbed whole for a week longer than disks may be unread is reported within a day, unless a scrub or a
+//!   resilver is under way; no member is read beside one.
 //! - A suspend explains the time that it took: the clock is not doubted for it.
 //! - Nothing is reported without a cause in the model. The watch learns that a channel accepts messages again when it
 //!   next tries it.

@@ -239,6 +239,8 @@ impl YearOracle {
             let subject = || IncidentSubject::Array(key.clone());
             self.must_be_reported_since(at, graver_since, graver_since.unwrap_or(0), subject(), IncidentKind::Degraded);
             self.must_be_reported(at, stripes_since, subject(), IncidentKind::Stripes);
+            let unscrubbed = self.arrays[&key].unscrubbed_since(self.every);
+            self.must_be_reported(at, unscrubbed, subject(), IncidentKind::Unread);
         }
         for disk in 0..self.disks.len() {
             let DiskTruth { key, lasting, is_forgotten, accepted, .. } = self.disks[disk].clone();
@@ -450,6 +452,11 @@ impl HostObserver for YearOracle {
                     array.turn(at, lost, is_at_work, self.power.after_stretch(array.lighter_since, 3 * HOUR));
                 }
                 self.check_stripes(at);
+            }
+            HostFact::PoolScrubbed(key, ended) => {
+                if let Some(array) = self.arrays.get_mut(key) {
+                    array.scrubbed = array.scrubbed.max(Some(ended));
+                }
             }
             HostFact::Power(is_on) => {
                 if is_on {

@@ -41,6 +41,8 @@ pub enum HostFact<'a> {
     Array(&'a str, &'a [usize]),
     /// The numbers of an array's members that are not in sync, and whether it is being rebuilt or checks itself.
     ArrayState(&'a str, &'a [usize], bool),
+    /// The watch sees that a scrub covered all of this pool, and ended at this time.
+    PoolScrubbed(&'a str, u64),
     /// The machine is on, or off.
     Power(bool),
     /// The clock jumped by this many seconds.

@@ -9,6 +9,7 @@ use scrubjay_core::units::{SECTOR_BYTES, SectorRange};
 use scrubjay_watch::calendar::{DAY, HOUR};
 use scrubjay_watch::events::WatchEvent;
 use scrubjay_watch::facts::{ArrayActivity, ArrayFacts};
+use scrubjay_watch::pool::{LastScrub, PoolScan};
 
 /// The speed at which an array is rebuilt, in bytes a second: a judgement.
 const REBUILD_SPEED: u64 = 120_000_000;
@@ -40,7 +41,23 @@ impl ModelledHost<'_> {
         let places = facts.members.iter().zip(&self.members[array]);
         let lost: Vec<usize> = places.filter(|(member, _)| !member.is_in_sync).map(|(_, number)| *number).collect();
         self.observe(&HostFact::ArrayState(&facts.key, &lost, facts.activity != ArrayActivity::Idle));
+        self.observe_scrub(&facts);
         self.send(WatchEvent::ArraySeen(facts));
+    }
+
+    /// Lets the observer know of the whole scrub that a pool shows, if the watch runs.
+    pub(super) fn observe_scrub(&mut self, facts: &ArrayFacts) {
+        if let Some(LastScrub::Ended(at)) = facts.pool.as_ref().map(|pool| pool.scrubbed).filter(|_| self.watch.is_some()) {
+            let at = (at.0 as i64 - self.ahead) as u64;
+            self.observe(&HostFact::PoolScrubbed(&facts.key, at));
+        }
+    }
+
+    /// What a pool shows of its scan from now on; ZFS remembers the last one only.
+    fn scan(&mut self, array: usize, scan: PoolScan, scrubbed: LastScrub) {
+        if let Some(pool) = &mut self.setup.arrays[array].pool {
+            (pool.scan, pool.scrubbed) = (scan, scrubbed);
+        }
     }
 
     /// The array of a disk, and its place in the array.
@@ -136,6 +153,11 @@ impl ModelledHost<'_> {
         };
         if *activity == from {
             *activity = to;
+            let ended = LastScrub::Ended(self.clock());
+            match is_on {
+                true => self.scan(array, PoolScan::Scrub(None), LastScrub::Unknown),
+                false => self.scan(array, PoolScan::Idle, ended),
+            }
             self.report_array(array);
             self.send(WatchEvent::Tick);
         }
@@ -157,6 +179,7 @@ impl ModelledHost<'_> {
         if let Some((array, member)) = self.membership(number) {
             self.members[array][member] = new;
             self.setup.arrays[array].activity = ArrayActivity::Rebuilding;
+            self.scan(array, PoolScan::Resilver(None), LastScrub::Unknown);
             self.observe_members(array);
             self.report_array(array);
             let bytes = self.disks[new].facts.sectors * SECTOR_BYTES;
@@ -178,6 +201,7 @@ impl ModelledHost<'_> {
             member.is_in_sync = !self.disks[number].is_dead;
         }
         facts.activity = ArrayActivity::Idle;
+        self.scan(array, PoolScan::Idle, LastScrub::Unknown);
         self.report_array(array);
         self.send(WatchEvent::Tick);
     }

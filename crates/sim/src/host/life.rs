@@ -1,7 +1,7 @@
 //! The events of a host, drawn before its life begins: deaths, defects, outages, power, clocks, people.
 
 use super::setup::{
-    CABLES_A_YEAR, CHECKS_A_YEAR, CLOCK_STEPS_A_YEAR, DEATHS_A_YEAR, DEATHS_WITH_SIGNS, DEFECTS_A_YEAR, EPOCH,
+    CABLES_A_YEAR, CHECKS_A_YEAR, TIMED_SCRUBS_A_YEAR, CLOCK_STEPS_A_YEAR, DEATHS_A_YEAR, DEATHS_WITH_SIGNS, DEFECTS_A_YEAR, EPOCH,
     HISTORY_LOSSES_A_YEAR, HostSetup, ODDITIES_A_YEAR, OUTAGES_A_YEAR, POWER_OFFS_A_YEAR, REFUSALS_A_YEAR,
     SUSPENDS_A_YEAR,
 };
@@ -115,7 +115,9 @@ pub(super) fn draw(setup: &HostSetup) -> Vec<(u64, HostEvent)> {
         events.push((at, HostEvent::Pause(HOUR + rng.below(2 * DAY))));
     }
     for array in (0..setup.arrays.len()).filter(|_| setup.trouble > 1.0) {
-        for at in times(&mut Rng::stream(setup.seed, 5000 + array as u64), CHECKS_A_YEAR, end) {
+        let is_timed = setup.arrays[array].pool.is_some() && (setup.seed + array as u64).is_multiple_of(2);
+        let a_year = if is_timed { TIMED_SCRUBS_A_YEAR } else { CHECKS_A_YEAR };
+        for at in times(&mut Rng::stream(setup.seed, 5000 + array as u64), a_year, end) {
             events.push((at, HostEvent::Check(array, true)));
             events.push((at + 12 * HOUR, HostEvent::Check(array, false)));
         }

@@ -484,7 +484,9 @@ impl<'o> ModelledHost<'o> {
             }
         }
         for array in 0..self.members.len() {
-            self.send(WatchEvent::ArraySeen(self.array(array)));
+            let facts = self.array(array);
+            self.observe_scrub(&facts);
+            self.send(WatchEvent::ArraySeen(facts));
         }
         if starts == self.starts {
             self.send(WatchEvent::Tick);

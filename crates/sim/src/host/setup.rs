@@ -3,10 +3,12 @@
 use super::disk::{HostDisk, HostLoad};
 use scrubjay_core::layout::{Layout, LayoutKind, Shape};
 use scrubjay_core::rng::Rng;
+use scrubjay_core::units::UnixSeconds;
 use scrubjay_watch::calendar::DAY;
 use scrubjay_watch::events::WatchBug;
 use scrubjay_watch::facts::{ArrayActivity, ArrayFacts, ArrayMember, DiskFacts, DiskKey, MediaKind, SmartRefusal};
 use scrubjay_watch::hours::DailyHours;
+use scrubjay_watch::pool::{LastScrub, MemberGroup, PoolLack, PoolLosses, PoolScan, ZpoolFacts};
 use scrubjay_watch::settings::{AlertChannel, WatchSettings};
 
 /// Disks that die, a year and disk: 1.4 % (Backblaze, Drive Stats for 2023).
@@ -36,6 +38,9 @@ pub const REFUSALS_A_YEAR: f64 = 3.0;
 
 /// Times a year that an array is checked by its own checker: a judgement.
 pub const CHECKS_A_YEAR: f64 = 4.0;
+
+/// The same of the pools of ZFS that a timer scrubs, as those of distributions do.
+pub const TIMED_SCRUBS_A_YEAR: f64 = 12.0;
 
 /// When every modelled year begins: 1 January 2026, 00:00 UTC, in seconds since 1970.
 pub const EPOCH: u64 = 1_767_225_600;
@@ -150,6 +155,29 @@ impl HostSetup {
         setup.disks.iter_mut().for_each(|disk| disk.is_odd = is_odd);
         if is_odd {
             make_twins(&mut setup.disks);
+        }
+        setup
+    }
+
+    /// A storm on a host whose arrays are pools of ZFS: others scrub some once a month, some now and then.
+    pub fn pools(seed: u64) -> HostSetup {
+        let mut setup = HostSetup::storm(seed);
+        // What a lost history knew of scrubs nobody knows any more.
+        (setup.is_odd, setup.has_suspends) = (false, false);
+        setup.disks.iter_mut().for_each(|disk| disk.is_odd = false);
+        for array in &mut setup.arrays {
+            let group = MemberGroup { redundancy: array.redundancy, places: (0..array.members.len()).collect() };
+            (array.layout, array.level) = (None, format!("ZFS raidz{}", array.redundancy));
+            array.pool = Some(ZpoolFacts {
+                groups: vec![group],
+                lack: PoolLack::Nothing,
+                failed: None,
+                losses: PoolLosses::None,
+                errors: Vec::new(),
+                scrubbed: LastScrub::Never,
+                scan: PoolScan::Idle,
+                since: UnixSeconds(0),
+            });
         }
         setup
     }
