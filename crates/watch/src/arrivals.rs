@@ -3,7 +3,7 @@
 use crate::calendar::{HOUR, after, elapsed};
 use crate::facts::{ArrayFacts, DiskFacts, DiskKey, MediaKind, PassReport, SubjectKey};
 use crate::known::{ArrayState, DiskState, MISSING_AFTER};
-use crate::pool::{LastScrub, ZpoolFacts};
+use crate::pool::{LastScrub, PoolScan, ZpoolFacts};
 use crate::reading::{ReadingState, SessionPhase};
 use crate::rows::RowKey;
 use crate::state::Watch;
@@ -168,7 +168,10 @@ impl Watch {
             }
         };
         let reading = reading.map(|mut reading| {
-            if facts.pool.as_ref().is_some_and(|pool| take_scrub_of_others(&mut reading, pool, now)) {
+            let is_news = |pool: &ZpoolFacts| {
+                take_scrub_of_others(&mut reading, pool, now) | take_up_paused(&mut reading, pool, now)
+            };
+            if facts.pool.as_ref().is_some_and(is_news) {
                 self.pending.change(RowKey::Reading(SubjectKey::Array(key.clone())));
             }
             reading
@@ -195,4 +198,15 @@ fn take_scrub_of_others(reading: &mut ReadingState, pool: &ZpoolFacts, now: Unix
     }
     passes.report_foreign(now, &PassReport { begun: at, ..PassReport::default() }, true);
     true
+}
+
+/// A scrub of a pool that is paused is a pass under way, whoever paused it: ZFS knows how far it is. Returns whether that is new.
+fn take_up_paused(reading: &mut ReadingState, pool: &ZpoolFacts, now: UnixSeconds) -> bool {
+    let is_new = matches!(pool.scan, PoolScan::Paused(_))
+        && reading.row.passes.begun.0 == 0
+        && reading.live.session == SessionPhase::None;
+    if is_new {
+        reading.row.passes.begin(now);
+    }
+    is_new
 }

@@ -84,8 +84,8 @@ impl Teller {
         if report.respites > 0 {
             lines.push(PaceWords::Respites { times: Count(report.respites, "time") }.into());
         }
-        if report.hold_times[0] > self.goal.max {
-            let (hold, most) = (show_time(report.hold_times[0]), show_time(self.goal.max));
+        if let Some(hold) = report.hold_median.filter(|hold| *hold > self.goal.max) {
+            let (hold, most) = (show_time(hold), show_time(self.goal.max));
             lines.push(PaceWords::HoldsTooLong { hold, most }.into());
         }
         if end.written >= WRITTEN_MIN {

@@ -24,9 +24,9 @@ use std::io;
 /// A disk with fewer of the work's recent requests than this share of those of the busiest does not count: the program itself was read
 /// from there, or it logs there.
 const SHARE_MIN: f64 = 0.25;
-/// After this time requests count half.
-const HALVED_AFTER: Nanos = Nanos::from_secs(20);
-/// The first requests, so many, count less the earlier they come: they load the program.
+/// About so many of the work's requests are recent.
+const RECENT: f64 = 32.0;
+/// A disk to which the work does not come back after its first requests, so many, is that from which it was loaded.
 const LOADING: u64 = 256;
 
 /// Whose requests are the work's.
@@ -52,7 +52,6 @@ pub struct WorkDetector {
     disks: Vec<WorkDisk>,
     /// Requests of the work so far.
     own: u64,
-    halved_at: Nanos,
     last_reported: Nanos,
     is_counted: bool,
     /// Is one of the disks not meant any more, from which the program was only loaded?
@@ -120,7 +119,6 @@ impl WorkDetector {
             named: named.map(|disks| disks.iter().map(number).collect()),
             disks: Vec::new(),
             own: 0,
-            halved_at: Nanos::ZERO,
             last_reported: Nanos::ZERO,
             is_counted: false,
             is_loaded: false,
@@ -142,8 +140,10 @@ impl WorkDetector {
                 WorkSenders::IdleClass => record.is_own,
                 WorkSenders::Threads(names) => names.contains(&record.sender),
             };
-            self.own += u64::from(is_sent && sighting.kind == SightingKind::Arrival);
-            let weight = self.own.min(LOADING) as f64 / LOADING as f64;
+            if is_sent && sighting.kind == SightingKind::Arrival {
+                self.own += 1;
+                self.disks.iter_mut().for_each(|disk| disk.weight *= 1.0 - 1.0 / RECENT);
+            }
             let Some(disk) = self.disk(disk, is_sent) else { continue };
             let is_own = match (senders, sighting.kind) {
                 (WorkSenders::IdleClass, _) => is_sent,
@@ -151,14 +151,14 @@ impl WorkDetector {
                 (_, SightingKind::Completion) => disk.sectors.remove(&sector),
             };
             if is_own {
-                disk.count_own(sighting, weight);
+                disk.count_own(sighting);
                 own.push(sighting);
             } else {
                 disk.sightings.push(sighting);
             }
         }
         self.records = records;
-        self.judge(now);
+        self.judge();
         let from = events.len();
         let ended = own.iter().map(|sighting| sighting.at).max();
         events.extend(own.into_iter().map(|Sighting { at, kind }| match kind {
@@ -196,13 +196,9 @@ impl WorkDetector {
     }
 
     /// Decides which disks are those of the work.
-    fn judge(&mut self, now: Nanos) {
+    fn judge(&mut self) {
         if self.named.is_some() {
             return;
-        }
-        if now.since(self.halved_at) >= HALVED_AFTER {
-            self.halved_at = now;
-            self.disks.iter_mut().for_each(|disk| disk.weight *= 0.5);
         }
         let most = self.disks.iter().map(|disk| disk.weight).fold(0.0, f64::max);
         for disk in &mut self.disks {
@@ -261,9 +257,9 @@ impl WorkDisk {
         true
     }
 
-    fn count_own(&mut self, Sighting { at, kind }: Sighting, weight: f64) {
+    fn count_own(&mut self, Sighting { at, kind }: Sighting) {
         match kind {
-            SightingKind::Arrival => (self.own, self.weight) = (self.own + 1, self.weight + weight),
+            SightingKind::Arrival => (self.own, self.weight) = (self.own + 1, self.weight + 1.0),
             SightingKind::Completion => self.own = self.own.saturating_sub(1),
         }
         self.seen_at = self.seen_at.max(at);

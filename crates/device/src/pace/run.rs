@@ -271,7 +271,7 @@ impl Pump {
             let now = clock::now();
             events.iter().for_each(|&event| self.work.handle(now, event));
             if self.detector.take_loaded() {
-                self.work.begin_anew(now, self.policy.policy());
+                self.work.learn_anew(self.policy.policy());
             }
             self.work.handle(now, WorkEvent::Foreground(Event::Tick));
             match self.turn(now, tell) {

@@ -265,6 +265,18 @@ fn a_pool_of_the_settings_is_scrubbed_when_its_last_scrub_is_old_whoever_did_tha
 }
 
 #[test]
+fn a_scrub_that_is_paused_goes_on_although_the_last_one_is_young() {
+    let mut rig = rig(chosen(|_, pool| pool.scrubbed = LastScrub::Ended(UnixSeconds(START - DAY))));
+    let paused = || chosen(|_, pool| (pool.scan, pool.scrubbed) = (PoolScan::Paused(Some(0)), LastScrub::Unknown));
+    rig.feed(WatchEvent::ArraySeen(paused()));
+    assert_eq!(days_until_scrubbed(&mut rig), 0);
+    rig.finish("uuid", &[]);
+    let at = rig.now;
+    rig.feed(WatchEvent::ArraySeen(chosen(|_, pool| pool.scrubbed = LastScrub::Ended(at))));
+    assert!(days_until_scrubbed(&mut rig) > 10);
+}
+
+#[test]
 fn a_scrub_of_the_watch_gives_way_to_a_resilver_and_is_not_begun_beside_one() {
     let mut rig = rig(chosen(|_, pool| pool.scrubbed = LastScrub::Never));
     days_until_scrubbed(&mut rig);

@@ -15,6 +15,8 @@ const LEAST: Nanos = Nanos::from_millis(2);
 #[derive(Clone, Debug)]
 pub struct HoldTimes {
     guess: Nanos,
+    /// All of them, and those by which the next one is estimated.
+    seen: VecDeque<Nanos>,
     recent: VecDeque<Nanos>,
     count: u64,
     high: Nanos,
@@ -23,15 +25,17 @@ pub struct HoldTimes {
 impl HoldTimes {
     /// None yet; until there are some, they are taken to need `guess`.
     pub fn new(guess: Nanos) -> HoldTimes {
-        HoldTimes { guess, recent: VecDeque::new(), count: 0, high: guess.max(LEAST) }
+        HoldTimes { guess, seen: VecDeque::new(), recent: VecDeque::new(), count: 0, high: guess.max(LEAST) }
     }
 
     /// Adds a hold.
     pub fn add(&mut self, hold: Nanos) {
-        if self.recent.len() == WINDOW {
-            self.recent.pop_front();
+        for holds in [&mut self.seen, &mut self.recent] {
+            if holds.len() == WINDOW {
+                holds.pop_front();
+            }
+            holds.push_back(hold);
         }
-        self.recent.push_back(hold);
         self.count += 1;
         self.estimate();
     }
@@ -42,15 +46,15 @@ impl HoldTimes {
         self.high = sorted[sorted.len() - 1 - sorted.len() / LONGER_OF].max(LEAST);
     }
 
-    /// Forgets the longest, if it took longer than the guess: what is thought to take too long is not tried, so nothing would be
-    /// learnt of it any more. Returns whether the estimate is another one now.
-    pub fn forget_longest(&mut self) -> bool {
+    /// Forgets the longer half, as far as they took longer than the guess: what is thought to take too long is not tried, so nothing
+    /// would be learnt of it any more. Returns whether the estimate is another one now.
+    pub fn forget_longer_half(&mut self) -> bool {
+        let mut sorted: Vec<Nanos> = self.recent.iter().copied().collect();
+        sorted.sort_unstable();
+        let Some(&median) = sorted.get(sorted.len() / 2) else { return false };
         let before = self.high;
-        let longest = (0..self.recent.len()).max_by_key(|&place| self.recent[place]);
-        if let Some(place) = longest.filter(|&place| self.recent[place] > self.guess) {
-            self.recent.remove(place);
-            self.estimate();
-        }
+        self.recent.retain(|&hold| hold < median || hold <= self.guess);
+        self.estimate();
         self.high != before
     }
 
@@ -68,7 +72,7 @@ impl HoldTimes {
 
     /// The median of all recent holds; `None`: none was seen yet.
     pub fn median_of(all: &[HoldTimes]) -> Option<Nanos> {
-        let mut recent: Vec<Nanos> = all.iter().flat_map(|holds| holds.recent.iter().copied()).collect();
+        let mut recent: Vec<Nanos> = all.iter().flat_map(|holds| holds.seen.iter().copied()).collect();
         recent.sort_unstable();
         recent.get(recent.len() / 2).copied()
     }

@@ -31,7 +31,7 @@ pub use report::{WorkActivity, WorkReport};
 pub use spending::Spending;
 
 use super::foreground::ForegroundTracker;
-use super::idle::{AccessPattern, DiskView, IdlePolicy, Observed, ServiceTimes, SliceTime};
+use super::idle::{AccessPattern, DiskView, IdlePolicy, Observed, ObservedWorkload, ServiceTimes, SliceTime};
 use super::machine::Event;
 use crate::units::Nanos;
 
@@ -219,7 +219,7 @@ pub struct Work {
     beside: [f64; 2],
     /// The number of requests and what was lost when that was counted.
     beside_counted: (u64, Nanos),
-    /// When a hold time was last forgotten.
+    /// When hold times were last forgotten.
     forgot_at: Nanos,
 }
 
@@ -255,12 +255,13 @@ impl Work {
         .with_slices()
     }
 
-    /// The foreground is that of other disks from now on: what was seen and lost until now counts no more. `policy` knows nothing yet.
-    pub fn begin_anew(&mut self, now: Nanos, policy: Box<dyn IdlePolicy>) {
-        let service = std::mem::take(&mut self.seen.service);
-        (self.foreground, self.policy) = (ForegroundTracker::new(now, None), policy);
-        (self.seen, self.met) = (Observed { service, ..Observed::default() }, None);
-        self.beside_counted = (0, Nanos::ZERO);
+    /// The foreground is that of other disks from now on: what was learnt of it counts no more, what it lost does. `policy` knows
+    /// nothing yet.
+    pub fn learn_anew(&mut self, policy: Box<dyn IdlePolicy>) {
+        let ObservedWorkload { requests, idle_total, idle_last, idle_ended, .. } = self.seen.workload;
+        self.seen.workload =
+            ObservedWorkload { requests, idle_total, idle_last, idle_ended, ..ObservedWorkload::default() };
+        self.policy = policy;
     }
 
     fn with_slices(mut self) -> Work {
@@ -340,7 +341,7 @@ impl Work {
         }
     }
 
-    /// Forgets a hold time that keeps the work held.
+    /// Forgets hold times that keep the work held.
     fn forget_holds(&mut self, now: Nanos) {
         let WorkOrder::Held { since } = self.order else { return };
         if now.since(since.max(self.forgot_at)) < FORGET || self.config.holding != WorkHolding::AtOnce {
@@ -348,7 +349,7 @@ impl Work {
         }
         self.forgot_at = now;
         let [first, later] = &mut self.holds;
-        if first.forget_longest() | later.forget_longest() {
+        if first.forget_longer_half() | later.forget_longer_half() {
             self.set_slices();
         }
     }
@@ -479,7 +480,10 @@ impl Work {
             WorkOrder::Going(slice) => {
                 let is_left_alone = self.is_wanted || now < slice.respite_until;
                 let [_, later] = self.hold_times();
-                if is_left_alone || (self.goes_on_at(now) && now + later < slice.ends) {
+                // A slice that was begun is used, unless others came since.
+                let are_others_here = self.foreground.outstanding() > 0 || slice.started < self.foreground.idle_since();
+                let goes_on = !are_others_here || self.goes_on_at(now);
+                if is_left_alone || (goes_on && now + later < slice.ends) {
                     return None;
                 }
                 // The foreground may have come and gone since the last look: then it is a first slice again.

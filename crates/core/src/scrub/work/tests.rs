@@ -242,14 +242,16 @@ fn one_long_hold_does_not_keep_it_held_for_good() {
     work.handle(ms(74), WorkEvent::Frozen { at: ms(74) });
     work.handle(ms(74), WorkEvent::OwnCompleted { at: ms(74), count: 1 });
     assert_eq!(work.report(ms(75)).hold_times, [ms(10), ms(60)]);
+    assert_eq!(work.report(ms(75)).hold_median, Some(ms(60)));
     for (at, hold_times) in [(ms(1500), [ms(10), ms(60)]), (ms(2100), [ms(10), ms(3)]), (ms(9000), [ms(10), ms(3)])] {
         work.handle(at, WorkEvent::Foreground(Event::Tick));
-        assert_eq!(work.report(at).hold_times, hold_times, "{at:?}");
+        let report = work.report(at);
+        assert_eq!((report.hold_times, report.hold_median), (hold_times, Some(ms(60))), "{at:?}");
     }
 }
 
 #[test]
-fn what_was_seen_at_other_disks_is_forgotten() {
+fn what_was_learnt_at_other_disks_is_forgotten_and_what_was_lost_is_not() {
     let mut work = work(true);
     let at = ms(10);
     work.handle(at, WorkEvent::Foreground(Event::ForegroundDrained { at }));
@@ -260,7 +262,9 @@ fn what_was_seen_at_other_disks_is_forgotten() {
     work.handle(ms(18), completed(ms(18)));
     let report = work.report(ms(19));
     assert_eq!((report.foreground_requests, report.slowdown.lost()), (1, ms(5)));
-    work.begin_anew(ms(20), Box::new(Always { allows: true }));
+    assert_eq!(work.seen.workload.intervals, 1);
+    work.learn_anew(Box::new(Always { allows: true }));
     let report = work.report(ms(21));
-    assert_eq!((report.foreground_requests, report.slowdown.lost(), report.requests), (0, Nanos::ZERO, 1));
+    assert_eq!((report.foreground_requests, report.slowdown.lost(), report.requests), (1, ms(5), 1));
+    assert_eq!(work.seen.workload.intervals, 0);
 }
