@@ -116,6 +116,14 @@ if soon is_resilvering; then
   grep -q 'fills a device' said || fail "and why: $(cat said)"
 fi
 echo 0 >$parameters/zfs_scan_suspend_progress
+is_resilvered() { scan | grep -q '^resilvered'; }
+soon is_resilvered || true
+zpool export tank
+zpool import -o readonly=on -d /dev tank
+expect "a pool that is imported for reading only" "$(code "$scrubjay" scrub tank -q)" 1
+expect "why, in one line" "$(grep -c 'read-only' said) $(wc -l <said)" "1 1"
+zpool export tank
+zpool import -d /dev tank
 
 # The watch: nothing is begun until the settings say so.
 make mirror "${disks[@]:0:2}"

@@ -188,6 +188,8 @@ impl PoolScrub<'_> {
                 self.work.handle(now, WorkEvent::Free { at: now });
                 None
             }
+            // One that cannot be begun at all is not waited for.
+            _ if !self.has_begun => Some(PoolScrubEnd::Failed(error)),
             _ => {
                 self.work.rest(now);
                 None

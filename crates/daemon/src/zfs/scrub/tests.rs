@@ -60,6 +60,7 @@ impl FakePool {
                     }
                     (["-p", _], _) => refused("cannot pause scrubbing tank: there is no active scrub"),
                     (_, "scrub in progress") => refused("cannot scrub tank: currently scrubbing"),
+                    (_, "read-only") => refused("cannot scrub tank: pool is read-only"),
                     (_, scan) if scan.contains("resilver in") => refused("cannot scrub tank: currently resilvering"),
                     _ => {
                         self.scan = "scrub in progress";
@@ -203,6 +204,14 @@ fn what_others_do_to_it_ends_it_and_is_said() {
         assert_eq!(scrubbed(&pool, Nanos::ZERO, NEVER).end, end, "{scan}");
         assert_eq!(pool.borrow().orders, ["61 scrub tank"], "{scan}: nothing is ordered after that");
     }
+}
+
+#[test]
+fn one_that_cannot_be_begun_is_not_waited_for() {
+    let pool = pool("read-only", 60);
+    let scrubbed = scrubbed(&pool, Nanos::ZERO, NEVER);
+    assert!(matches!(&scrubbed.end, PoolScrubEnd::Failed(why) if why.contains("read-only")), "{:?}", scrubbed.end);
+    assert_eq!(pool.borrow().orders.len(), 1);
 }
 
 #[test]
