@@ -55,6 +55,8 @@ pub(super) enum Constant {
 pub(super) enum Helper {
     /// `CLOCK_MONOTONIC` in nanoseconds.
     KtimeNs = 5,
+    /// The number of the caller's cgroup (v2) (since Linux 4.18).
+    CurrentCgroupId = 80,
     /// Process and thread of the caller as a given PID namespace numbers them (since Linux 5.7).
     NsCurrentPidTgid = 120,
     /// Copies a record into a ring (since Linux 5.8).

@@ -17,7 +17,7 @@ use scrubjay_core::scrub::machine::Event;
 use scrubjay_core::units::Nanos;
 
 use super::activity::{ForegroundActivity, Sighting, SightingKind};
-use super::assembler::{Assembler, Constant, Helper, JumpCondition, OperandSize, Reg};
+use super::assembler::{Assembler, Constant, Helper, JumpCondition, JumpLabel, OperandSize, Reg};
 use super::kernel::{self, InFlightCounts, Mapping, PerfEvent};
 use super::tracepoint::{OwnBy, Probes, Tracepoint};
 use super::{Detector, OwnTraffic, Refusal, RequestSources};
@@ -72,14 +72,8 @@ pub(super) enum Watched {
     All(OwnBy),
 }
 
-/// Programs at the tracepoints, and the ring into which they write.
-pub(super) struct RequestRing {
-    ring: BpfRing,
-    /// The one word of the array map that counts records which did not fit into the ring.
-    dropped: Mapping,
-    /// Keeps the programs attached.
-    _attached: Vec<(PerfEvent, OwnedFd)>,
-}
+/// Programs at the tracepoints of requests, and the ring into which they write.
+pub(super) struct RequestRing(RecordRing);
 
 impl RequestRing {
     /// Attaches them to these tracepoints.
@@ -91,31 +85,90 @@ impl RequestRing {
             return Err(Refusal::failed("needs a 64-bit kernel")(io::ErrorKind::Unsupported.into()));
         }
         let process = Process::current().map_err(Refusal::failed("finds no /proc/self/ns/pid"))?;
-        let ring_map = create_map(MAP_RINGBUF, 0, 0, watched.ring_bytes() as u32, 0)?;
-        let dropped_map = create_map(MAP_ARRAY, 4, 8, 1, MAP_MMAPABLE)?;
-        let ring = BpfRing::new(&ring_map, watched).map_err(Refusal::failed("cannot map its ring"))?;
-        let dropped = Mapping::new(dropped_map.as_raw_fd(), kernel::page_bytes(), 0, false)
-            .map_err(Refusal::failed("cannot map its counter"))?;
-        let cpu = *kernel::cpus_online().ok().and_then(|cpus| cpus.first().copied()).get_or_insert(0);
-        let mut attached = Vec::new();
+        let mut records = RecordRing::new(watched.ring_bytes(), watched.record_bytes())?;
         let completion = probes.completion.iter().map(|point| (point, SightingKind::Completion));
         for (point, kind) in completion.chain([(&probes.arrival, SightingKind::Arrival)]) {
             let program = RequestFilter { point, kind, watched, process };
-            let program = load(&program.assemble(ring_map.as_raw_fd(), dropped_map.as_raw_fd()))?;
-            attached.push((attach(point, cpu, &program)?, program));
+            records.attach(point.id, |ring, dropped| program.assemble(ring, dropped))?;
         }
-        Ok(RequestRing { ring, dropped, _attached: attached })
+        Ok(RequestRing(records))
     }
 
     /// Appends what was seen since the last call, in the order of writing.
     pub(super) fn take(&mut self, seen: &mut Vec<SeenRequest>) {
-        self.ring.take(seen);
+        self.0.take(|words| seen.push(decode(words)));
     }
 
     /// The number of sightings that did not fit into the ring.
     pub(super) fn lost(&self) -> u64 {
+        self.0.lost()
+    }
+}
+
+/// A ring into which programs write records of at most four words, and the programs.
+pub(super) struct RecordRing {
+    ring: BpfRing,
+    /// The one word of the array map that counts records which did not fit into the ring.
+    dropped: Mapping,
+    /// The map of the ring, and that array.
+    maps: [OwnedFd; 2],
+    /// Keeps the programs attached.
+    attached: Vec<(PerfEvent, OwnedFd)>,
+}
+
+impl RecordRing {
+    /// A ring of so many bytes (a power of two) for records of this size.
+    ///
+    /// # Errors
+    /// As for [`Bpf::open`].
+    pub(super) fn new(ring_bytes: usize, record_bytes: i16) -> Result<RecordRing, Refusal> {
+        let ring_map = create_map(MAP_RINGBUF, 0, 0, ring_bytes as u32, 0)?;
+        let dropped_map = create_map(MAP_ARRAY, 4, 8, 1, MAP_MMAPABLE)?;
+        let ring =
+            BpfRing::new(&ring_map, ring_bytes, record_bytes as u64).map_err(Refusal::failed("cannot map its ring"))?;
+        let dropped = Mapping::new(dropped_map.as_raw_fd(), kernel::page_bytes(), 0, false)
+            .map_err(Refusal::failed("cannot map its counter"))?;
+        Ok(RecordRing { ring, dropped, maps: [ring_map, dropped_map], attached: Vec::new() })
+    }
+
+    /// Attaches a program to the tracepoint of this number. `assemble` gets the descriptors of the two maps.
+    ///
+    /// # Errors
+    /// As for [`Bpf::open`].
+    pub(super) fn attach(&mut self, id: u64, assemble: impl FnOnce(i32, i32) -> Vec<u64>) -> Result<(), Refusal> {
+        let cpu = *kernel::cpus_online().ok().and_then(|cpus| cpus.first().copied()).get_or_insert(0);
+        let [ring, dropped] = self.maps.each_ref().map(AsRawFd::as_raw_fd);
+        let program = load(&assemble(ring, dropped))?;
+        self.attached.push((attach(id, cpu, &program)?, program));
+        Ok(())
+    }
+
+    /// Passes on what was written since the last call, in the order of writing.
+    pub(super) fn take(&mut self, record: impl FnMut([u64; 4])) {
+        self.ring.take(record);
+    }
+
+    /// The number of records that did not fit into the ring.
+    pub(super) fn lost(&self) -> u64 {
         self.dropped.word(0).load(Ordering::Relaxed)
     }
+}
+
+/// Ends a program that has put its record below the frame pointer: writes that into the ring, else counts it as dropped. Jumps to `done` end here.
+pub(super) fn finish_record(asm: &mut Assembler, bytes: i16, [ring, dropped]: [i32; 2], done: JumpLabel) {
+    asm.set_wide(Reg::R1, Constant::Map(ring));
+    asm.copy(Reg::R2, Reg::Fp);
+    asm.add(Reg::R2, (-bytes).into());
+    asm.set(Reg::R3, bytes.into());
+    asm.set(Reg::R4, RINGBUF_NO_WAKEUP);
+    asm.call(Helper::RingbufOutput);
+    asm.jump_if(Reg::R0, JumpCondition::Equal, 0, done);
+    asm.set_wide(Reg::R1, Constant::MapValue(dropped));
+    asm.set(Reg::R2, 1);
+    asm.add_atomic(Reg::R1, 0, Reg::R2);
+    asm.place(done);
+    asm.set(Reg::R0, PASS_ON_TO_PERF);
+    asm.exit();
 }
 
 impl Detector for Bpf {
@@ -179,7 +232,7 @@ impl RequestFilter<'_> {
         }
         if let Some(ioprio) = self.point.ioprio.filter(|_| self.watched != Watched::All(OwnBy::Thread)) {
             asm.load(OperandSize::Half, Reg::R1, Reg::R6, ioprio);
-            if self.watched == Watched::All(OwnBy::Class) {
+            if matches!(self.watched, Watched::All(_)) {
                 asm.jump_if(Reg::R1, JumpCondition::Below, u32::from(IDLE_MIN), others);
                 asm.set(Reg::R7, OWN);
                 asm.jump_if(Reg::R7, JumpCondition::Equal, OWN as u32, seen);
@@ -215,32 +268,28 @@ impl RequestFilter<'_> {
         if let Watched::All(own) = self.watched {
             asm.load(OperandSize::Word, Reg::R1, Reg::R6, self.point.dev);
             asm.store(OperandSize::Double, Reg::Fp, 8 - bytes, Reg::R1);
-            if own == OwnBy::Thread {
-                self.assemble_sender(&mut asm, bytes);
+            if own != OwnBy::Class {
+                self.assemble_sender(&mut asm, own, bytes);
             }
         }
-        asm.set_wide(Reg::R1, Constant::Map(ring));
-        asm.copy(Reg::R2, Reg::Fp);
-        asm.add(Reg::R2, (-bytes).into());
-        asm.set(Reg::R3, bytes.into());
-        asm.set(Reg::R4, RINGBUF_NO_WAKEUP);
-        asm.call(Helper::RingbufOutput);
-        asm.jump_if(Reg::R0, JumpCondition::Equal, 0, done);
-        asm.set_wide(Reg::R1, Constant::MapValue(dropped));
-        asm.set(Reg::R2, 1);
-        asm.add_atomic(Reg::R1, 0, Reg::R2);
-        asm.place(done);
-        asm.set(Reg::R0, PASS_ON_TO_PERF);
-        asm.exit();
+        finish_record(&mut asm, bytes, [ring, dropped], done);
         asm.finish()
     }
 
-    /// Stores the first sector, and the beginning of the sender's name or zeros. The kernel accepts only loads from a multiple of their size, and
-    /// names begin at 42 (Linux 6.12) or 44 (6.18).
-    fn assemble_sender(&self, asm: &mut Assembler, bytes: i16) {
+    /// Stores the first sector, and the sender: the number of its cgroup, or the beginning of its name; zeros for a completion. The kernel accepts
+    /// only loads from a multiple of their size, and names begin at 42 (Linux 6.12) or 44 (6.18).
+    fn assemble_sender(&self, asm: &mut Assembler, own: OwnBy, bytes: i16) {
         if let Some(sector) = self.point.sector {
             asm.load(OperandSize::Double, Reg::R1, Reg::R6, sector);
             asm.store(OperandSize::Double, Reg::Fp, 16 - bytes, Reg::R1);
+        }
+        if own == OwnBy::Cgroup {
+            asm.set(Reg::R0, 0);
+            if self.kind == SightingKind::Arrival {
+                asm.call(Helper::CurrentCgroupId);
+            }
+            asm.store(OperandSize::Double, Reg::Fp, 24 - bytes, Reg::R0);
+            return;
         }
         let comm = self.point.comm.filter(|_| self.kind == SightingKind::Arrival);
         for at in [0, 2, 4, 6] {
@@ -279,7 +328,7 @@ pub(super) struct SeenRequest {
     pub(super) disk: u32,
     /// Its first sector; 0 where requests are not told apart by who sends them, as the next.
     pub(super) sector: u64,
-    /// The beginning of the name of the thread that sent it; zeros for a completion.
+    /// The beginning of the name of the thread that sent it, or the number of its cgroup; zeros for a completion.
     pub(super) sender: [u8; 8],
 }
 
@@ -304,7 +353,7 @@ impl Watched {
         match self {
             Watched::OthersOf { .. } => 8,
             Watched::All(OwnBy::Class) => 16,
-            Watched::All(OwnBy::Thread) => 32,
+            Watched::All(OwnBy::Thread | OwnBy::Cgroup) => 32,
         }
     }
 }
@@ -315,35 +364,36 @@ struct BpfRing {
     reader_page: Mapping,
     kernel_pages: Mapping,
     page: usize,
-    watched: Watched,
+    ring_bytes: usize,
+    record_bytes: u64,
 }
 
 /// Set in a record's header while the kernel still writes it (`BPF_RINGBUF_BUSY_BIT`).
 const RECORD_BUSY: u32 = 1 << 31;
 
 impl BpfRing {
-    fn new(map: &OwnedFd, watched: Watched) -> io::Result<BpfRing> {
+    fn new(map: &OwnedFd, ring_bytes: usize, record_bytes: u64) -> io::Result<BpfRing> {
         let page = kernel::page_bytes();
         let reader_page = Mapping::new(map.as_raw_fd(), page, 0, true)?;
-        let kernel_pages = Mapping::new(map.as_raw_fd(), page + 2 * watched.ring_bytes(), page, false)?;
-        Ok(BpfRing { reader_page, kernel_pages, page, watched })
+        let kernel_pages = Mapping::new(map.as_raw_fd(), page + 2 * ring_bytes, page, false)?;
+        Ok(BpfRing { reader_page, kernel_pages, page, ring_bytes, record_bytes })
     }
 
-    /// Appends the records in the ring, in the order of writing, and frees their room. Every record is a header of 8 bytes,
+    /// Passes on the records in the ring, in the order of writing, and frees their room. Every record is a header of 8 bytes,
     /// which starts with the length, and a body.
-    fn take(&mut self, seen: &mut Vec<SeenRequest>) {
-        let bytes = self.watched.record_bytes() as u64;
+    fn take(&mut self, mut record: impl FnMut([u64; 4])) {
+        let bytes = self.record_bytes;
         let end = self.kernel_pages.acquire(0);
         let mut at = self.reader_page.word(0).load(Ordering::Relaxed);
         while at < end {
-            let header = self.page + (at as usize & (self.watched.ring_bytes() - 1));
+            let header = self.page + (at as usize & (self.ring_bytes - 1));
             let length = first_half(self.kernel_pages.acquire(header));
             if length & RECORD_BUSY != 0 {
                 break;
             }
             let word = |at: usize| self.kernel_pages.word(header + 8 + at).load(Ordering::Relaxed);
             let words = std::array::from_fn(|index| if 8 * (index as u64) < bytes { word(8 * index) } else { 0 });
-            seen.push(decode(words));
+            record(words);
             at += 8 + bytes;
         }
         self.reader_page.word(0).store(at, Ordering::Release);
@@ -425,9 +475,9 @@ fn load(code: &[u64]) -> Result<OwnedFd, Refusal> {
 
 /// Attaches `program` to the tracepoint. It runs on every CPU, whichever one the event is opened on, and from now on: the
 /// event itself stays off, because it would only make samples that are not read.
-fn attach(point: &Tracepoint, cpu: u32, program: &OwnedFd) -> Result<PerfEvent, Refusal> {
+fn attach(id: u64, cpu: u32, program: &OwnedFd) -> Result<PerfEvent, Refusal> {
     let attach = || {
-        let event = PerfEvent::open(point.id, cpu, 0)?;
+        let event = PerfEvent::open(id, cpu, 0)?;
         event.attach(program)?;
         Ok(event)
     };

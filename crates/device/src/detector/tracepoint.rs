@@ -63,10 +63,11 @@ impl Probes {
         let has_all = |(arrival, completion): &(Tracepoint, Tracepoint)| match own {
             OwnBy::Class => arrival.ioprio.is_some() && completion.ioprio.is_some(),
             OwnBy::Thread => arrival.comm.is_some() && arrival.sector.is_some() && completion.sector.is_some(),
+            OwnBy::Cgroup => arrival.sector.is_some() && completion.sector.is_some(),
         };
         let (arrival, completion) = both.filter(has_all).ok_or(match own {
             OwnBy::Class => Refusal::NoClass,
-            OwnBy::Thread => Refusal::NoThread,
+            OwnBy::Thread | OwnBy::Cgroup => Refusal::NoThread,
         })?;
         Ok(Probes { arrival, completion: Some(completion) })
     }
@@ -88,6 +89,8 @@ pub(super) enum OwnBy {
     Class,
     /// The thread that sends them: its name is reported, and the first sector of each request.
     Thread,
+    /// The cgroup of the thread that sends it: its number is reported, the first sector, and the idle class where that is seen.
+    Cgroup,
 }
 
 /// One tracepoint and the offsets of the fields that are used.

@@ -1,8 +1,9 @@
 //! Watches disks for the requests of paced work and of everybody else.
 //!
-//! Requests in the idle I/O class count as the work's ([`crate::ioprio`]): what is paced is put into that class, and what it starts inherits
-//! it. Both its arrivals and its completions must be seen, so the tracepoints have to report the class: Linux 6.11. Requests of the kernel's
-//! own work have no class; they are told by the thread that sends them (Linux 6.5), and a completion by its disk and sector.
+//! What is paced is put into the idle I/O class, and what it starts inherits that ([`crate::ioprio`]). Where it has a cgroup of its own, the
+//! requests that are sent from there count as its own, and those in the idle class that the kernel's threads send for somebody (below encryption,
+//! say); a completion is told by its disk and sector (Linux 6.5). Otherwise those in the idle class do, whose arrivals and completions must be
+//! seen with it: Linux 6.11. Requests of the kernel's own work have no class; they are told by the thread that sends them (Linux 6.5).
 //!
 //! Which disks are meant may be said; otherwise they are those at which requests of the work are seen, and of a disk where there is none no
 //! other user matters.
@@ -34,10 +35,14 @@ const LOADING: u64 = 256;
 pub enum WorkSenders {
     /// Those in the idle class.
     IdleClass,
+    /// Those from the cgroup of this number.
+    Cgroup(u64),
     /// Threads of the kernel, by the beginnings of their names.
     Threads(&'static [[u8; 8]]),
 }
 
+/// The number of the cgroup at the root, in which the kernel's threads are.
+const ROOT_CGROUP: u64 = 1;
 /// Requests of the work at one disk that are remembered, at most.
 const SECTORS_MAX: usize = 10_000;
 
@@ -107,6 +112,7 @@ impl WorkDetector {
     pub fn open(senders: WorkSenders, named: Option<&[DiskNode]>) -> Result<WorkDetector, WorkDetectorError> {
         let own = match senders {
             WorkSenders::IdleClass => OwnBy::Class,
+            WorkSenders::Cgroup(_) => OwnBy::Cgroup,
             WorkSenders::Threads(_) => OwnBy::Thread,
         };
         let requests = RequestRing::open(&Probes::of_all(own)?, Watched::All(own))?;
@@ -138,6 +144,10 @@ impl WorkDetector {
             let SeenRequest { sighting, disk, sector, .. } = record;
             let is_sent = match senders {
                 WorkSenders::IdleClass => record.is_own,
+                WorkSenders::Cgroup(group) => {
+                    let sender = u64::from_ne_bytes(record.sender);
+                    sender == group || record.is_own && sender == ROOT_CGROUP
+                }
                 WorkSenders::Threads(names) => names.contains(&record.sender),
             };
             if is_sent && sighting.kind == SightingKind::Arrival {

@@ -8,6 +8,7 @@ use super::tree::{self, send};
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// How a program is held.
@@ -53,6 +54,11 @@ impl Cgroup {
         open().inspect_err(|_| {
             let _ = fs::remove_dir(&folder);
         })
+    }
+
+    /// Its number.
+    pub(super) fn id(&self) -> io::Result<u64> {
+        fs::metadata(&self.folder).map(|metadata| metadata.ino())
     }
 
     /// The file to which a process writes 0 to be in it.

@@ -137,7 +137,6 @@ pub struct PacedEnd {
 pub fn run(options: &PaceOptions, tell: &mut dyn FnMut(PacedNews<'_>)) -> Result<PacedEnd, PaceError> {
     let system = |what| move |source| PaceError::System { what, source };
     freezer::let_go_what_was_left();
-    let detector = WorkDetector::open(WorkSenders::IdleClass, options.disks.as_deref())?;
     let (mut freezer, no_cgroup) = match options.freezer {
         Some(FreezerKind::Signals) => (Freezer::Signals(StoppedProcesses::default()), None),
         Some(FreezerKind::Cgroup) => (Freezer::Cgroup(Cgroup::make().map_err(PaceError::Cgroup)?), None),
@@ -146,6 +145,7 @@ pub fn run(options: &PaceOptions, tell: &mut dyn FnMut(PacedNews<'_>)) -> Result
             Err(error) => (Freezer::Signals(StoppedProcesses::default()), Some(error.to_string())),
         },
     };
+    let detector = open_detector(&freezer, options).inspect_err(|_| freezer.leave())?;
     let signals = Signals::receive().map_err(system("signals cannot be received"))?;
     let start = || {
         // SAFETY: plain numbers. Orphans below this process become its children, so that they are held, too.
@@ -199,6 +199,14 @@ pub fn run(options: &PaceOptions, tell: &mut dyn FnMut(PacedNews<'_>)) -> Result
         lost: pump.detector.lost(),
         disks: pump.disks,
     })
+}
+
+fn open_detector(freezer: &Freezer, options: &PaceOptions) -> Result<WorkDetector, PaceError> {
+    let senders = match freezer {
+        Freezer::Cgroup(group) => WorkSenders::Cgroup(group.id().map_err(PaceError::Cgroup)?),
+        Freezer::Signals(_) => WorkSenders::IdleClass,
+    };
+    Ok(WorkDetector::open(senders, options.disks.as_deref())?)
 }
 
 fn switch(freezer: &Freezer) -> Option<&File> {
