@@ -220,6 +220,11 @@ impl SessionPool {
         self.running.contains_key(subject)
     }
 
+    /// What is being read.
+    pub fn subjects(&self) -> impl Iterator<Item = &SessionSubject> {
+        self.running.keys()
+    }
+
     /// Is no session running?
     pub fn is_empty(&self) -> bool {
         self.running.is_empty()

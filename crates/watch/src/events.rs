@@ -1,5 +1,6 @@
 //! Events into the watch and operations out of it: plain values, the contract with its pumps.
 
+use crate::failures::FailedRequests;
 use crate::facts::{ArrayFacts, DiskFacts, SessionNews, SessionSubject, SmartReading, SubjectKey};
 use crate::hold::HoldBack;
 use crate::incident::IncidentSubject;
@@ -42,6 +43,8 @@ pub enum WatchEvent {
     ArrayGone(String),
     /// The result of reading the SMART data of the disk of this name.
     Smart(String, SmartReading),
+    /// Requests of programs failed at the disk of this name, by the kernel's word; those of the watch's own sessions are not among them.
+    Failures(String, FailedRequests),
     /// A report of a session on this disk or array. After a start the pump also reports what sessions have kept, as
     /// stopped, with the date with which they were begun.
     Session(SessionSubject, SessionNews),

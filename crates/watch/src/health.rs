@@ -126,6 +126,13 @@ pub enum HealthSign {
     },
     /// This many reads succeeded only at the second attempt.
     Retries(u64),
+    /// So many reads and writes of programs failed at it; 0 of both: before the watch last began, and a whole pass has not come since.
+    FailedRequests {
+        /// Reads.
+        reads: u64,
+        /// Writes.
+        writes: u64,
+    },
     /// A read takes this many percent longer than it used to, and than reads of others of its model.
     Slower(u32),
     /// A cable, a port or a power supply: transfer errors grow.
@@ -199,6 +206,8 @@ impl HealthSign {
             HealthSign::NoVerdict { sectors, .. } => ("no verdict", sectors),
             HealthSign::Retries(count) => ("retries", count),
             HealthSign::Slower(_) => ("slower", 1),
+            // An incident of its own tells of them.
+            HealthSign::FailedRequests { .. } => return Vec::new(),
         };
         vec![(name.to_owned(), amount)]
     }

@@ -107,6 +107,8 @@ pub enum MessageReason {
 
 /// Seconds between the opening of an incident and its message: incidents with one cause open together.
 pub const GATHER: u64 = 5 * MINUTE;
+/// The same of what happens to a program now: many such come in a second.
+const GATHER_SHORT: u64 = 3;
 /// Growth is reported once in this many seconds at most, unless the urgency rises.
 pub const GROWN_EVERY: u64 = DAY;
 /// From this number on, incidents of one kind are one message; where a controller, a cable or a power supply is likely their cause, those
@@ -183,6 +185,13 @@ pub struct PastIncident {
     pub written: Vec<UnixSeconds>,
     /// The message that began its thread.
     pub thread: Option<MessageId>,
+}
+
+impl IncidentKind {
+    /// Seconds between the opening of such an incident and its message.
+    fn gathers_for(self) -> u64 {
+        if self == IncidentKind::Failures { GATHER_SHORT } else { GATHER }
+    }
 }
 
 /// The amount of a sign.
@@ -338,7 +347,7 @@ impl IncidentRow {
             return None;
         }
         let (at, reason, limits) = match self.last_message {
-            None => (after(self.opened, GATHER), MessageReason::Opened, MESSAGES_MAX),
+            None => (after(self.opened, self.key.kind.gathers_for()), MessageReason::Opened, MESSAGES_MAX),
             Some(last) if self.is_grown() && self.condition.urgency > self.known_urgency => {
                 (last, MessageReason::Grown, MESSAGES_MAX)
             }

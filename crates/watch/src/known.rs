@@ -2,6 +2,7 @@
 
 use crate::calendar::{HOUR, MINUTE, elapsed};
 use crate::facts::{ArrayFacts, DiskFacts, DiskKey, SmartRefusal};
+use crate::failures::KnownFailures;
 use crate::health::{self, DriveReport, HealthSign, OwnEvidence};
 use crate::reading::ReadingState;
 use crate::rows::DiskRow;
@@ -23,6 +24,8 @@ pub(crate) struct DiskLive {
     pub name: Option<String>,
     /// Since when it is present, or absent.
     pub since: UnixSeconds,
+    /// Requests of programs that failed at it since the watch began.
+    pub failures: Option<KnownFailures>,
     /// Why the last SMART reading failed.
     pub refused: Option<SmartRefusal>,
     /// Since when it sleeps.
@@ -69,6 +72,7 @@ impl DiskState {
         let live = DiskLive {
             name: None,
             since: now,
+            failures: None,
             refused: None,
             asleep: None,
             is_answered: false,

@@ -42,6 +42,7 @@ mod counter_kind;
 pub mod counters;
 pub mod events;
 pub mod facts;
+pub mod failures;
 #[cfg(feature = "serde")]
 mod float_bits;
 pub mod forecast;

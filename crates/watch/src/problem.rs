@@ -4,6 +4,7 @@
 
 use crate::calendar::LocalDay;
 use crate::channel::ProofState;
+use crate::failures::FailedRequests;
 use crate::facts::{ArrayKind, DiskKey, SmartRefusal};
 use crate::health::{self, HealthSign, HealthState};
 use crate::hold::{HoldBack, SessionFault};
@@ -19,6 +20,8 @@ pub enum IncidentKind {
     Health,
     /// A disk or an array is missing.
     Missing,
+    /// Requests of programs failed at a disk.
+    Failures,
     /// A disk's state has not been known for a day or longer.
     Unknown,
     /// Sectors of a disk or an array will not be read by their date, or were not.
@@ -46,6 +49,7 @@ pub enum IncidentKind {
 worded!(IncidentKind {
     Health = "health",
     Missing = "missing",
+    Failures = "failures",
     Unknown = "unknown",
     Unread = "unread",
     Stuck = "stuck",
@@ -58,6 +62,22 @@ worded!(IncidentKind {
     Recipients = "recipients",
     History = "history",
 });
+
+/// Requests of programs that failed at a disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct DiskFailures {
+    /// The disk.
+    pub disk: DiskCard,
+    /// What failed.
+    pub failed: FailedRequests,
+    /// The first time.
+    pub since: UnixSeconds,
+    /// The arrays that it is a member of.
+    pub arrays: Vec<DiskMembership>,
+    /// Does an array read elsewhere what cannot be read here?
+    pub is_healed: bool,
+}
 
 /// What identifies a disk for people.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -264,6 +284,8 @@ pub enum Problem {
     ArrayMissing(ArrayCard, UnixSeconds),
     /// How a disk is has not been known for a day, for this reason if there is one.
     DiskUnknown(DiskCard, Option<SmartRefusal>),
+    /// Requests of programs failed at a disk.
+    Failures(Box<DiskFailures>),
     /// Nobody can tell whether a pool has lost data, for this reason, in the words of who was asked.
     PoolUnknown(ArrayCard, String),
     /// Sectors are not read in time.
@@ -324,6 +346,7 @@ impl Problem {
         match self {
             Problem::Disk(_) => IncidentKind::Health,
             Problem::DiskMissing(..) | Problem::ArrayMissing(..) => IncidentKind::Missing,
+            Problem::Failures(_) => IncidentKind::Failures,
             Problem::DiskUnknown(..) | Problem::PoolUnknown(..) => IncidentKind::Unknown,
             Problem::Unread(_) | Problem::Unscrubbed { .. } => IncidentKind::Unread,
             Problem::Hangs(_) | Problem::Refused(..) => IncidentKind::Stuck,

@@ -113,7 +113,10 @@ impl Watch {
     fn is_accepted(&self, light: LightName) -> bool {
         self.book.incidents.keys().any(|IncidentKey { subject, kind }| match (light, subject) {
             (LightName::Disks, IncidentSubject::Disk(_)) => {
-                matches!(kind, IncidentKind::Health | IncidentKind::Missing | IncidentKind::Unknown)
+                matches!(
+                    kind,
+                    IncidentKind::Health | IncidentKind::Missing | IncidentKind::Unknown | IncidentKind::Failures
+                )
             }
             (LightName::Redundancy, IncidentSubject::Array(_)) => {
                 matches!(

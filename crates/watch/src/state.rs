@@ -103,7 +103,8 @@ impl Watch {
 
     /// The state of a disk, and its signs.
     pub(crate) fn health(&self, disk: &DiskState, now: UnixSeconds) -> (HealthState, Vec<HealthSign>) {
-        let signs = disk.signs(now, self.slower_percent(disk));
+        let mut signs = disk.signs(now, self.slower_percent(disk));
+        signs.extend(self.failures_sign(disk, now));
         let gravest = health::gravest(&signs);
         let live = &disk.live;
         let state = match gravest {

@@ -183,6 +183,7 @@ impl Watch {
                     self.timing.wake_at(now);
                 }
             }
+            WatchEvent::Failures(name, failed) => self.failures(now, &name, failed),
             WatchEvent::Session(subject, news) => self.session(now, &subject, news),
             WatchEvent::IdleHour(subject, hour, share) => self.idle_hour(&subject, hour, share),
             WatchEvent::Recipients(channel, refused) => self.recipients_refused(&channel, refused),

@@ -3,7 +3,7 @@
 use crate::letter::Wording;
 use crate::sentence::Sentences;
 use crate::{
-    advice, array, card, channel, condition, doing, found, health, history, hold, letter, paced, pool, pool_scrub,
+    advice, array, card, channel, condition, doing, failures, found, health, history, hold, letter, paced, pool, pool_scrub,
     reading, scrubbed, status,
 };
 use scrubjay_core::units::UnixSeconds;
@@ -41,6 +41,9 @@ pub fn catalogue() -> Vec<Chapter> {
         chapter::<health::SelfTestWords>(),
         chapter::<health::CounterWords>(),
         chapter::<health::WarningWords>(),
+        chapter::<health::FailedWords>(),
+        chapter::<failures::FailuresWords>(),
+        chapter::<failures::FailuresSteps>(),
         chapter::<health::RateWords>(),
         chapter::<health::SourceWords>(),
         chapter::<health::RefusalWords>(),

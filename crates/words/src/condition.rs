@@ -8,6 +8,7 @@ use scrubjay_core::units::{Bytes, SectorRange, UnixSeconds};
 use scrubjay_watch::calendar::{Calendar, LocalDay};
 use scrubjay_watch::channel::ProofState;
 use scrubjay_watch::counters::CounterKind;
+use scrubjay_watch::failures::{FailedRequests, FailureCause};
 use scrubjay_watch::facts::{DiskKey, MediaKind, SmartRefusal};
 use scrubjay_watch::health::HealthSign;
 use scrubjay_watch::hold::{HoldBack, SessionFault};
@@ -15,7 +16,7 @@ use scrubjay_watch::incident::{Condition, Urgency};
 use scrubjay_watch::loss::{HistoryLoss, LossKind};
 use scrubjay_watch::pool::{LastScrub, PoolDamage, PoolLack, PoolScan};
 use scrubjay_watch::problem::{
-    ArrayCard, DiskCard, DiskEvidence, DiskMembership, IncidentKind, LostRedundancy, PoolTrouble, Problem, ReadingHelp,
+    ArrayCard, DiskCard, DiskEvidence, DiskFailures, DiskMembership, IncidentKind, LostRedundancy, PoolTrouble, Problem, ReadingHelp,
     SharedDamage, SubjectCard, UnreadSectors,
 };
 
@@ -40,6 +41,7 @@ pub fn headline(condition: &Condition, calendar: &dyn Calendar) -> Said {
         Problem::DiskMissing(disk, _) => DiskWords::Missing { disk: card::disk_label(disk) }.into(),
         Problem::ArrayMissing(array, _) => array::missing_headline(array),
         Problem::DiskUnknown(disk, _) => DiskWords::NotKnown { disk: card::disk_label(disk) }.into(),
+        Problem::Failures(failures) => crate::failures::headline(failures),
         Problem::PoolUnknown(array, _) => pool::unknown_headline(array),
         Problem::Unread(sectors) => reading::unread_headline(sectors, calendar),
         Problem::Unscrubbed { array, last, days, since, .. } => {
@@ -70,6 +72,7 @@ pub(crate) fn lines(condition: &Condition, calendar: &dyn Calendar) -> Vec<Line>
         Problem::DiskMissing(disk, since) => missing(disk, date(*since)),
         Problem::ArrayMissing(array, since) => array::missing_lines(array, date(*since)),
         Problem::DiskUnknown(disk, refused) => unknown(disk, *refused),
+        Problem::Failures(failures) => crate::failures::lines(failures, date(failures.since)),
         Problem::PoolUnknown(array, why) => pool::unknown_lines(array, why),
         Problem::Unread(sectors) => reading::unread_lines(sectors, calendar),
         Problem::Unscrubbed { array, last, since, scan, .. } => {
@@ -162,7 +165,19 @@ fn next(problem: &Problem) -> Option<Problem> {
         Problem::Disk(_) => Problem::DiskMissing(DiskCard { name: None, ..a_disk() }, ago(0)),
         Problem::DiskMissing(..) => Problem::ArrayMissing(md0(), ago(0)),
         Problem::ArrayMissing(..) => Problem::DiskUnknown(a_disk(), Some(SmartRefusal::NotSupported)),
-        Problem::DiskUnknown(..) => Problem::PoolUnknown(tank(), "zpool is not installed".into()),
+        Problem::DiskUnknown(..) => Problem::Failures(Box::new(DiskFailures {
+            disk: a_disk(),
+            failed: FailedRequests {
+                reads: 3,
+                writes: 1,
+                cause: FailureCause::Medium,
+                runs: vec![SectorRange::at(2048, 8)],
+            },
+            since: ago(0),
+            arrays: Vec::new(),
+            is_healed: false,
+        })),
+        Problem::Failures(_) => Problem::PoolUnknown(tank(), "zpool is not installed".into()),
         Problem::PoolUnknown(..) => Problem::Unread(Box::new(UnreadSectors {
             subject: SubjectCard::Disk(a_disk()),
             due: UnixSeconds(NOW.0 + 6 * 86_400),

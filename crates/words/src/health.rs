@@ -32,6 +32,8 @@ sentences! {
             "its reads end after {percent} % of the disk ({attempts})",
         NoVerdict { sectors: Count = Count(2048, "sector") } => "no verdict on {sectors}: reads ended before them",
         Retries { reads: Count = Count(4, "read") } => "{reads} succeeded only at the second attempt",
+        Failed { requests: Said = FailedWords::Reads { reads: Count(3, "read") } } => "{requests}, asked for by programs",
+        FailedBefore => "requests of programs failed before the watch began, and it was not read whole since",
         Slower { percent: u32 = 60u32 } => "reads take {percent} % longer than before",
         Cable { counter: Said = CounterWords::CableErrors, growth: u64 = 3u64 } => "{counter} +{growth}: check cable and port",
     }
@@ -72,6 +74,14 @@ sentences! {
         NvmePersistent => "its persistent memory can only be read now",
         NvmeBit { bit: usize = 6usize } => "something unknown (bit {bit})",
         Unknown => "of what is not known",
+    }
+}
+
+sentences! {
+    pub(crate) FailedWords: "Requests of programs that failed" {
+        Reads { reads: Count = Count(3, "read") } => "{reads} failed",
+        Writes { writes: Count = Count(1, "write") } => "{writes} failed",
+        Both { reads: Count = Count(3, "read"), writes: Count = Count(1, "write") } => "{reads} and {writes} failed",
     }
 }
 
@@ -184,6 +194,8 @@ pub fn sign(sign: &HealthSign) -> Said {
         HealthSign::NoVerdict { sectors, .. } => SignWords::NoVerdict { sectors: Count(sectors, "sector") },
         HealthSign::Retries(count) => SignWords::Retries { reads: Count(count, "read") },
         HealthSign::Slower(percent) => SignWords::Slower { percent },
+        HealthSign::FailedRequests { reads: 0, writes: 0 } => SignWords::FailedBefore,
+        HealthSign::FailedRequests { reads, writes } => SignWords::Failed { requests: failed(reads, writes) },
         HealthSign::Cable { kind, growth } => SignWords::Cable { counter: counter(kind), growth },
     };
     words.into()
@@ -256,6 +268,17 @@ pub fn refusal(refusal: SmartRefusal) -> Said {
     words.into()
 }
 
+/// So many reads and writes.
+pub(crate) fn failed(reads: u64, writes: u64) -> Said {
+    let (reads_words, writes_words) = (Count(reads, "read"), Count(writes, "write"));
+    match (reads, writes) {
+        (_, 0) => FailedWords::Reads { reads: reads_words },
+        (0, _) => FailedWords::Writes { writes: writes_words },
+        _ => FailedWords::Both { reads: reads_words, writes: writes_words },
+    }
+    .into()
+}
+
 pub(crate) fn headline(evidence: &DiskEvidence) -> Said {
     let disk = card::disk_label(&evidence.disk);
     let sign = evidence.signs.first().map(sign).unwrap_or_default();
@@ -304,7 +327,7 @@ pub(crate) fn lines(evidence: &DiskEvidence) -> Vec<Line> {
     lines
 }
 
-fn membership(membership: &DiskMembership) -> Said {
+pub(crate) fn membership(membership: &DiskMembership) -> Said {
     let DiskMembership { array, left, damaged, .. } = membership;
     let stripes = match *damaged {
         None => StripeWords::LayoutUnknown,

@@ -74,6 +74,7 @@ fn example_headline() -> DiskWords {
 sentences! {
     pub(crate) CommonWords: "What several disks have in common" {
         NotKnown => "their state is not known",
+        RequestsFail => "requests of programs failed at them",
         Unread => "some sectors are not read yet, and due",
         CannotBeScrubbed => "their scrubs fail",
         ToBeWatched => "they are to be watched",
@@ -216,6 +217,7 @@ impl Wording<'_> {
             false => {
                 let what = match kind {
                     IncidentKind::Unknown => CommonWords::NotKnown,
+                    IncidentKind::Failures => CommonWords::RequestsFail,
                     IncidentKind::Unread => CommonWords::Unread,
                     IncidentKind::Stuck => CommonWords::CannotBeScrubbed,
                     _ => CommonWords::ToBeWatched,

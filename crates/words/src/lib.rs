@@ -21,6 +21,7 @@ mod channel;
 mod condition;
 mod date;
 mod doing;
+mod failures;
 mod found;
 mod health;
 mod history;

@@ -268,7 +268,10 @@ pub fn to_do(thing: &ToDo, calendar: &dyn Calendar) -> (Said, Option<String>) {
     match thing {
         ToDo::Incident(key, condition) => {
             let command = match key {
-                IncidentKey { subject: IncidentSubject::Disk(key), kind: IncidentKind::Unknown } => {
+                IncidentKey {
+                    subject: IncidentSubject::Disk(key),
+                    kind: IncidentKind::Unknown | IncidentKind::Failures,
+                } => {
                     Some(format!("sudo scrubjay explain {}", typed(&key.0)))
                 }
                 _ => None,

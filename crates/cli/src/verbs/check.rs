@@ -63,7 +63,14 @@ fn state(status: &WatchDocument, is_first_pass_ok: bool) -> CheckState {
     // An accepted incident excuses its own light only.
     let state_of = |light: &LightEntry| match (light.colour, light.name) {
         (LightColour::Green | LightColour::None, _) => CheckState::Ok,
-        (_, LightName::Disks) if is_accepted(&[IncidentKind::Health, IncidentKind::Missing, IncidentKind::Unknown]) => {
+        (_, LightName::Disks)
+            if is_accepted(&[
+                IncidentKind::Health,
+                IncidentKind::Missing,
+                IncidentKind::Unknown,
+                IncidentKind::Failures,
+            ]) =>
+        {
             state_of_unaccepted_disks(status)
         }
         (LightColour::Yellow | LightColour::Red, LightName::Redundancy)

@@ -1,15 +1,19 @@
 //! Passes news on to the watch, and records it in the history.
 
-use super::news::DaemonNews;
+use super::news::{DaemonNews, DiskFailed};
 use super::state::Daemon;
 use crate::channels::{DeliveryError, DeliveryReceipt};
 use crate::sessions::SessionMessage;
 use crate::smartctl::parse::SmartctlAnswer;
 use scrubjay_control::DeliveryEntry;
 use scrubjay_watch::events::WatchEvent;
-use scrubjay_watch::facts::{DiskKey, PassReport, SessionNews, SubjectKey};
+use scrubjay_device::sysfs::DiskNode;
+use scrubjay_watch::facts::{DiskKey, PassReport, SessionNews, SessionSubject, SubjectKey};
 use signal_hook::consts::SIGHUP;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// What a session's requests met is told within so long after its end.
+const ENDED_LATELY: Duration = Duration::from_secs(5);
 
 impl Daemon<'_> {
     /// Takes news.
@@ -31,8 +35,54 @@ impl Daemon<'_> {
             }
             DaemonNews::Signal(_) => self.ending.is_ending = true,
             DaemonNews::Survey(seen) => self.handle_survey(*seen),
+            DaemonNews::Failed(disks, lost) => self.handle_failures(disks, lost),
             DaemonNews::DevicesChanged => self.machine.surveyor.request(),
         }
+    }
+
+    /// Takes requests that failed, without those of the daemon's own sessions.
+    fn handle_failures(&mut self, disks: Vec<DiskFailed>, lost: u64) {
+        if lost > self.machine.failures_lost {
+            self.machine.failures_lost = lost;
+            (self.say)(&format!("{lost} requests that failed were not seen: too many at once"));
+        }
+        for DiskFailed { disk: (major, minor), others, idle_class } in disks {
+            let Ok(node) = DiskNode::of_device(major, minor) else { continue };
+            if self.disk(&node.name).is_none() {
+                continue;
+            }
+            // A session's errors are told by the session. Before Linux 6.11 the class is not seen, so nothing that fails beside one counts.
+            let is_read_by_us = self.is_read_by_us(&node.name);
+            let all = match (others, idle_class) {
+                (Some(mut others), Some(idle)) if !is_read_by_us => {
+                    others.add(idle);
+                    Some(others)
+                }
+                (None, idle) if !is_read_by_us => idle,
+                (others, _) if !is_read_by_us || self.machine.is_class_seen => others,
+                _ => None,
+            };
+            if let Some(failed) = all {
+                (self.say)(&format!(
+                    "{}: {} reads and {} writes of programs failed",
+                    node.name, failed.reads, failed.writes
+                ));
+                self.feed(WatchEvent::Failures(node.name, failed));
+            }
+        }
+    }
+
+    /// Does a session of the daemon read this disk, or an array that it is a member of?
+    fn is_read_by_us(&self, name: &str) -> bool {
+        let is_member = |key: &str| {
+            let array = self.machine.survey.arrays.iter().find(|array| array.key == key);
+            array.is_some_and(|array| array.members.iter().any(|member| member.disk.as_deref() == Some(name)))
+        };
+        let ended = self.machine.ended_sessions.iter().filter(|(_, at)| at.elapsed() < ENDED_LATELY);
+        self.sessions.subjects().chain(ended.map(|(subject, _)| subject)).any(|subject| match subject {
+            SessionSubject::Disk(disk) => disk == name,
+            SessionSubject::Array(key) => is_member(key),
+        })
     }
 
     /// Takes a drive's answer, unless the name belongs to another drive by now.
@@ -55,6 +105,8 @@ impl Daemon<'_> {
             return; // its disk is gone, or another session has replaced it
         }
         let SessionMessage { subject, key, news, .. } = message;
+        self.machine.ended_sessions.retain(|(_, at)| at.elapsed() < ENDED_LATELY);
+        self.machine.ended_sessions.push((subject.clone(), Instant::now()));
         let name = self.display_name(&subject);
         (self.say)(&format!("{name}: {}", news_text(&news)));
         if let SessionNews::Finished(report) = &news {

@@ -5,7 +5,9 @@ use crate::control::PendingAnswer;
 use crate::discovery::{HostSurvey, UeventSocket};
 use crate::sessions::SessionMessage;
 use crate::smartctl::parse::SmartctlAnswer;
+use scrubjay_device::detector::failed::{BlockErrorCause, FailedKind, FailedRequest, FailureDetector};
 use scrubjay_watch::facts::DiskKey;
+use scrubjay_watch::failures::{FailedRequests, FailureCause};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::io;
@@ -36,6 +38,8 @@ pub(super) enum DaemonNews {
     Signal(i32),
     /// A survey was made.
     Survey(Box<HostSurvey>),
+    /// Requests of programs failed at these disks; the numbers of those that were not seen for lack of room.
+    Failed(Vec<DiskFailed>, u64),
     /// The kernel reports a change of a disk, an enclosure or the power.
     DevicesChanged,
 }
@@ -64,6 +68,76 @@ pub(super) fn on_uevents(uevents: UeventSocket, news: Sender<DaemonNews>) {
             }
         }
     });
+}
+
+/// What failed at one disk.
+#[derive(Debug)]
+pub(super) struct DiskFailed {
+    /// Its major and minor number.
+    pub(super) disk: (u32, u32),
+    /// What failed; without what is in the idle I/O class, as sessions are.
+    pub(super) others: Option<FailedRequests>,
+    /// What failed in the idle I/O class.
+    pub(super) idle_class: Option<FailedRequests>,
+}
+
+/// How often the kernel's ring of failed requests is looked at.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// Sends failed requests as news, once a second at most however many there are.
+pub(super) fn on_failures(mut failures: FailureDetector, news: Sender<DaemonNews>) {
+    let builder = thread::Builder::new().name("failures".into());
+    let _ = builder.spawn(move || {
+        let mut seen = Vec::new();
+        loop {
+            thread::sleep(LOOK_EVERY);
+            failures.drain(&mut seen);
+            if seen.is_empty() {
+                continue;
+            }
+            if news.send(DaemonNews::Failed(by_disk(seen.drain(..)), failures.lost())).is_err() {
+                return;
+            }
+        }
+    });
+}
+
+/// Joins those of each disk.
+fn by_disk(seen: impl Iterator<Item = FailedRequest>) -> Vec<DiskFailed> {
+    let mut disks: Vec<DiskFailed> = Vec::new();
+    for request in seen {
+        let index = disks.iter().position(|known| known.disk == request.disk).unwrap_or_else(|| {
+            disks.push(DiskFailed { disk: request.disk, others: None, idle_class: None });
+            disks.len() - 1
+        });
+        let sum = match request.is_idle_class {
+            true => &mut disks[index].idle_class,
+            false => &mut disks[index].others,
+        };
+        let one = failed(&request);
+        match sum {
+            Some(sum) => sum.add(one),
+            None => *sum = Some(one),
+        }
+    }
+    disks
+}
+
+fn failed(request: &FailedRequest) -> FailedRequests {
+    let is_read = request.kind == FailedKind::Read;
+    FailedRequests {
+        reads: u64::from(is_read),
+        writes: u64::from(!is_read),
+        cause: match request.cause {
+            BlockErrorCause::Medium => FailureCause::Medium,
+            BlockErrorCause::TimedOut => FailureCause::TimedOut,
+            BlockErrorCause::Transport => FailureCause::Transport,
+            BlockErrorCause::Target => FailureCause::Target,
+            BlockErrorCause::Protection => FailureCause::Protection,
+            BlockErrorCause::Unknown => FailureCause::Unknown,
+        },
+        runs: Some(request.sectors).filter(|sectors| !sectors.is_empty()).into_iter().collect(),
+    }
 }
 
 /// Passes on what comes from `from`, as news.

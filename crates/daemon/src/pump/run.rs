@@ -22,6 +22,7 @@ use crate::time::WatchClock;
 use scrubjay_control::zone::ZonedCalendar;
 use scrubjay_control::{WatchAnswer, WatchRequest};
 use scrubjay_core::units::UnixSeconds;
+use scrubjay_device::detector::failed::FailureDetector;
 use scrubjay_device::md;
 use scrubjay_device::target::TargetIdentity;
 use scrubjay_watch::Watch;
@@ -117,7 +118,7 @@ impl<'s> Daemon<'s> {
         news::forward(session_messages, news_sender.clone(), DaemonNews::Session);
         let smartctl = options.smartctl.iter().fold(Smartctl::default(), |smartctl, path| smartctl.with_program(path));
         let surveyor = Surveyor::new(config.also.clone(), clock.period(SURVEY_EVERY), news_sender.clone());
-        let daemon = Daemon {
+        let mut daemon = Daemon {
             sessions: SessionPool::new(options.folder.clone(), options.is_full_speed, session_sender),
             drives: SmartQueue::new(smartctl, news_sender.clone()),
             observation: is_observing.then(|| Observation::restore(&options.folder, clock.now())),
@@ -129,6 +130,9 @@ impl<'s> Daemon<'s> {
                 is_ready: false,
                 excluded: Vec::new(),
                 is_told_blind: false,
+                failures_lost: 0,
+                ended_sessions: Vec::new(),
+                is_class_seen: false,
                 suspended: clock.suspended(),
                 is_synchronised: None,
                 zone: zone_name,
@@ -157,6 +161,13 @@ impl<'s> Daemon<'s> {
         };
         news::on_signals(news_sender.clone()).map_err(DaemonError::Signals)?;
         daemon.machine.surveyor.request();
+        match FailureDetector::open() {
+            Ok(failures) => {
+                daemon.machine.is_class_seen = failures.is_class_seen();
+                news::on_failures(failures, news_sender.clone());
+            }
+            Err(error) => (daemon.say)(&format!("errors that programs meet are not told: {error}")),
+        }
         if let Ok(uevents) = UeventSocket::open() {
             news::on_uevents(uevents, news_sender);
         }

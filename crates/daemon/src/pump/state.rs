@@ -70,6 +70,12 @@ pub(super) struct SeenMachine {
     pub(super) excluded: Vec<String>,
     /// Was the watch told that nothing is seen?
     pub(super) is_told_blind: bool,
+    /// Failed requests that were not seen so far, for lack of room.
+    pub(super) failures_lost: u64,
+    /// The sessions that ended of late, and when: what failed in their last moments is still on its way.
+    pub(super) ended_sessions: Vec<(SessionSubject, Instant)>,
+    /// Does the kernel say which requests that failed are in the idle I/O class?
+    pub(super) is_class_seen: bool,
     /// For how many seconds the machine was suspended, as last reported.
     pub(super) suspended: u64,
     /// What was last reported of the clock.

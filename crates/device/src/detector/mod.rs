@@ -17,6 +17,7 @@
 mod activity;
 mod assembler;
 mod bpf;
+pub mod failed;
 pub(crate) mod kernel;
 mod perf;
 pub(crate) mod ring;
@@ -203,6 +204,8 @@ pub(crate) enum Refusal {
     NoTracepoint,
     #[error("finds no I/O class in the tracepoints (Linux 6.11 has it)")]
     NoClass,
+    #[error("finds no tracepoint of failed requests (Linux 5.18 has it)")]
+    NoErrors,
     #[error("finds no sender in the tracepoints (Linux 6.5 has it)")]
     NoThread,
     #[error("needs {capability} ({})", name(error))]

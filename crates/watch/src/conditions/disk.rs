@@ -4,6 +4,7 @@ use super::Conditions;
 use crate::calendar::elapsed;
 use crate::events::WatchBug;
 use crate::facts::{ArrayMember, DiskFacts};
+use crate::failures::StillOpen;
 use crate::health::{self, HealthSign, HealthState};
 use crate::incident::{Condition, IncidentKind, IncidentSubject, Urgency};
 use crate::known::{DiskState, STALE_AFTER};
@@ -21,6 +22,10 @@ impl Watch {
         };
         if let Some(condition) = self.signs_against(disk, now) {
             add(conditions, condition);
+        }
+        match self.failed_at(disk, now) {
+            Ok(condition) => condition.into_iter().for_each(|condition| add(conditions, condition)),
+            Err(StillOpen) => conditions.leave(&subject, [IncidentKind::Failures]),
         }
         if disk.live.name.is_none() {
             let consequences = [IncidentKind::Unknown, IncidentKind::Unread, IncidentKind::Stuck];
@@ -60,7 +65,8 @@ impl Watch {
 
     /// The condition of a disk with signs against it; `None`: there are none.
     fn signs_against(&self, disk: &DiskState, now: UnixSeconds) -> Option<Condition> {
-        let (_, signs) = self.health(disk, now);
+        let (_, mut signs) = self.health(disk, now);
+        signs.retain(|sign| !matches!(sign, HealthSign::FailedRequests { .. }));
         let urgency = match health::gravest(&signs)? {
             HealthState::Replace | HealthState::Hot => Urgency::Replace,
             _ => Urgency::Notice,
@@ -86,7 +92,7 @@ impl Watch {
     }
 
     /// The arrays that the disk of this name is a member of.
-    fn memberships(&self, name: &str) -> Vec<DiskMembership> {
+    pub(crate) fn memberships(&self, name: &str) -> Vec<DiskMembership> {
         let member_arrays = self.seen.present_arrays().filter(|array| array.has_member(name));
         let membership = member_arrays.map(|array| {
             let risk = self.risk(array);

@@ -9,6 +9,7 @@ mod dangers;
 mod drives;
 mod lights;
 mod messages;
+mod failures;
 mod pools;
 mod queue;
 mod rig;
