@@ -129,7 +129,8 @@ zpool import -d /dev tank
 make mirror "${disks[@]:0:2}"
 export SCRUBJAY_RUN=$work/run
 watch() {
-  "$scrubjay" watch --state "$work/watched" --config "$work/config.toml" >>watch.log 2>&1 &
+  # An hour, after which a scrub that was paused goes on, is some seconds.
+  "$scrubjay" watch --state "$work/watched" --config "$work/config.toml" --test-calendar "300@$(date +%s)" >>watch.log 2>&1 &
   daemon=$!
   is_watched() { "$scrubjay" status --json 2>/dev/null | jq -e '.watch.arrays[]? | select(.name == "tank")' >/dev/null; }
   soon is_watched || fail "the pool is watched: $(tail -3 watch.log)"

@@ -2,6 +2,7 @@
 
 use crate::calendar::{HOUR, after, elapsed};
 use crate::facts::{ArrayFacts, DiskFacts, DiskKey, MediaKind, PassReport, SubjectKey};
+use crate::hold::SessionFault;
 use crate::known::{ArrayState, DiskState, MISSING_AFTER};
 use crate::pool::{LastScrub, PoolScan, ZpoolFacts};
 use crate::reading::{ReadingState, SessionPhase};
@@ -108,7 +109,9 @@ impl Watch {
         if disk.live.name.is_none() {
             // The live state from before the disk was gone is out of date.
             let reading = ReadingState::restored(disk.reading.row.clone(), disk.reading.idle.clone());
+            let failures = disk.live.failures.take();
             *disk = DiskState::restored(disk.row.clone(), reading, now);
+            disk.live.failures = failures;
         }
         disk.live.name = Some(name);
         self.timing.are_passes_planned = false;
@@ -207,6 +210,8 @@ fn take_up_paused(reading: &mut ReadingState, pool: &ZpoolFacts, now: UnixSecond
         && reading.live.session == SessionPhase::None;
     if is_new {
         reading.row.passes.begin(now);
+        // Somebody may have had a reason.
+        reading.live.refusal = Some((SessionFault::Said("its scrub was paused".to_owned()), after(now, HOUR)));
     }
     is_new
 }

@@ -1,7 +1,7 @@
 //! Events into the watch and operations out of it: plain values, the contract with its pumps.
 
-use crate::failures::FailedRequests;
 use crate::facts::{ArrayFacts, DiskFacts, SessionNews, SessionSubject, SmartReading, SubjectKey};
+use crate::failures::FailedRequests;
 use crate::hold::HoldBack;
 use crate::incident::IncidentSubject;
 use crate::loss::HistoryLoss;

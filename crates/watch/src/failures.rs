@@ -14,7 +14,7 @@ use scrubjay_core::units::{SectorRange, UnixSeconds};
 
 /// Places that are remembered of a disk, at most.
 const RUNS_MAX: usize = 8;
-/// Without a whole pass it is over when nothing has failed for so long.
+/// Without a whole pass it is over when nothing has failed for so long beyond the time in which one should have come.
 const OVER_AFTER: u64 = 30 * DAY;
 
 /// Why a request failed, in the kernel's words.
@@ -84,68 +84,78 @@ impl FailedRequests {
     }
 }
 
-/// What failed at a disk since the watch began, and when.
+/// What failed at a disk, and when.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KnownFailures {
     all: FailedRequests,
-    since: UnixSeconds,
-    last: UnixSeconds,
+    pub(crate) since: UnixSeconds,
+    pub(crate) last: UnixSeconds,
+    /// Could an array of which it is a member read elsewhere what failed, each time?
+    is_healed: bool,
 }
 
 impl Watch {
     /// Takes requests that failed at the disk of this name.
     pub(crate) fn failures(&mut self, now: UnixSeconds, name: &str, failed: FailedRequests) {
+        // Judged when it happens: an array may give the disk up because of it.
+        let is_healed = self.memberships(name).iter().any(|array| array.is_in_sync && array.left > 0);
         let Some(disk) = self.seen.disk_by_name(name) else { return };
-        let mut none = FailedRequests { reads: 0, writes: 0, runs: Vec::new(), ..failed };
-        let known = disk.live.failures.get_or_insert_with(|| {
-            none.cause = failed.cause;
-            KnownFailures { all: none, since: now, last: now }
-        });
-        known.all.add(failed);
-        known.last = now;
+        let key = disk.row.facts.key.clone();
+        let known = self.seen.disks.get(&key).and_then(|disk| self.open_failures(disk, now));
+        let known = match known {
+            None => KnownFailures { all: failed, since: now, last: now, is_healed },
+            Some(mut known) => {
+                known.all.add(failed);
+                KnownFailures { last: now, is_healed: known.is_healed && is_healed, ..known }
+            }
+        };
+        self.seen.disks.get_mut(&key).into_iter().for_each(|disk| disk.live.failures = Some(known.clone()));
+    }
+
+    /// The key of the incident of a disk at which requests failed.
+    fn failures_key(disk: &DiskState, kind: IncidentKind) -> IncidentKey {
+        IncidentKey { subject: IncidentSubject::Disk(disk.row.facts.key.clone()), kind }
+    }
+
+    /// What failed at a disk, unless that is over: a whole pass has read the disk since, and could read all of it; or it is long ago.
+    fn open_failures(&self, disk: &DiskState, now: UnixSeconds) -> Option<KnownFailures> {
+        // After a start the incident knows.
+        let recorded = || {
+            let incident = self.book.incidents.get(&Watch::failures_key(disk, IncidentKind::Failures))?;
+            let Problem::Failures(failures) = &incident.condition.problem else { return None };
+            let DiskFailures { failed, since, last, is_healed, .. } = &**failures;
+            Some(KnownFailures { all: failed.clone(), since: *since, last: *last, is_healed: *is_healed })
+        };
+        let known = disk.live.failures.clone().or_else(recorded)?;
+        let passes = &disk.reading.row.passes;
+        let is_readable = passes.unreadable_sectors() == 0;
+        let is_read_since = passes.oldest().is_some_and(|oldest| oldest >= known.last);
+        let is_over = is_readable && (is_read_since || elapsed(now, known.last) >= self.settings.every + OVER_AFTER);
+        (!is_over).then_some(known)
     }
 
     /// The sign of a disk at which requests of programs failed.
     pub(crate) fn failures_sign(&self, disk: &DiskState, now: UnixSeconds) -> Option<HealthSign> {
-        let counts = disk.live.failures.as_ref().map_or((0, 0), |known| (known.all.reads, known.all.writes));
-        let (reads, writes) = counts;
-        (self.failed_since(disk, now).is_some()).then_some(HealthSign::FailedRequests { reads, writes })
+        let KnownFailures { all, .. } = self.open_failures(disk, now)?;
+        Some(HealthSign::FailedRequests { reads: all.reads, writes: all.writes })
     }
 
-    /// When one failed last, unless that is over: a whole pass has read the disk since, and could read all of it; or it is long ago.
-    fn failed_since(&self, disk: &DiskState, now: UnixSeconds) -> Option<UnixSeconds> {
-        let subject = IncidentSubject::Disk(disk.row.facts.key.clone());
-        let key = IncidentKey { subject, kind: IncidentKind::Failures };
-        let opened = self.book.incidents.get(&key).map(|incident| incident.opened);
-        let last = disk.live.failures.as_ref().map(|known| known.last).or(opened)?;
-        // What cannot be read is not over; the disk's own incident tells of it from then on.
-        let passes = &disk.reading.row.passes;
-        let is_read_since =
-            passes.oldest().is_some_and(|oldest| oldest >= last) && passes.unreadable_sectors() == 0;
-        (!is_read_since && elapsed(now, last) < OVER_AFTER).then_some(last)
-    }
-
-    /// The condition of a disk at which requests of programs failed. `None`: none did, as far as is known now; then an incident from before
-    /// the start stays until a whole pass has read the disk.
-    pub(crate) fn failed_at(&self, disk: &DiskState, now: UnixSeconds) -> Result<Option<Condition>, StillOpen> {
-        if self.failed_since(disk, now).is_none() {
-            return Ok(None);
-        }
-        let Some(KnownFailures { all, since, .. }) = &disk.live.failures else { return Err(StillOpen) };
+    /// The condition of a disk at which requests of programs failed; `None`: none did, as far as is known, or it is over.
+    pub(crate) fn failed_at(&self, disk: &DiskState, now: UnixSeconds) -> Option<Condition> {
+        let KnownFailures { all, since, last, is_healed } = self.open_failures(disk, now)?;
         let arrays = disk.live.name.as_deref().map(|name| self.memberships(name)).unwrap_or_default();
-        // An array gives its user what it reads elsewhere.
-        let is_healed = arrays.iter().any(|array| array.is_in_sync && array.left > 0);
         let urgency = if is_healed || all.cause.is_of_the_way() { Urgency::Notice } else { Urgency::Replace };
         let mut amounts = vec![("failed reads".to_owned(), all.reads), ("failed writes".to_owned(), all.writes)];
         amounts.retain(|(_, count)| *count > 0);
-        let failures = DiskFailures { disk: disk.card(), failed: all.clone(), since: *since, arrays, is_healed };
-        let is_found = disk.reading.row.passes.unreadable_sectors() > 0;
-        let subject = IncidentSubject::Disk(disk.row.facts.key.clone());
-        let cause = is_found.then_some(IncidentKey { subject, kind: IncidentKind::Health });
+        // What a pass has found is told as that, if it is all, and was told when it happened.
+        let found = disk.reading.row.passes.known_unreadable();
+        let is_known = |run: &SectorRange| found.iter().any(|bad| bad.start.0 < run.end.0 && run.start.0 < bad.end.0);
+        let incident = self.book.incidents.get(&Watch::failures_key(disk, IncidentKind::Failures));
+        let is_told = incident.is_some_and(|incident| incident.last_message.is_some());
+        let is_found = is_told && all.writes == 0 && !all.runs.is_empty() && all.runs.iter().all(is_known);
+        let cause = is_found.then(|| Watch::failures_key(disk, IncidentKind::Health));
+        let failures = DiskFailures { disk: disk.card(), failed: all, since, last, arrays, is_healed };
         let condition = Condition::of(urgency, Problem::Failures(Box::new(failures))).with_amounts(amounts);
-        Ok(Some(Condition { cause, ..condition }))
+        Some(Condition { cause, ..condition })
     }
 }
-
-/// An incident from before the start of the watch, which is not known to be over.
-pub(crate) struct StillOpen;

@@ -126,7 +126,7 @@ pub enum HealthSign {
     },
     /// This many reads succeeded only at the second attempt.
     Retries(u64),
-    /// So many reads and writes of programs failed at it; 0 of both: before the watch last began, and a whole pass has not come since.
+    /// So many reads and writes of programs failed at it, and no whole pass could read it since.
     FailedRequests {
         /// Reads.
         reads: u64,

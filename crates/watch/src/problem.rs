@@ -4,8 +4,8 @@
 
 use crate::calendar::LocalDay;
 use crate::channel::ProofState;
-use crate::failures::FailedRequests;
 use crate::facts::{ArrayKind, DiskKey, SmartRefusal};
+use crate::failures::FailedRequests;
 use crate::health::{self, HealthSign, HealthState};
 use crate::hold::{HoldBack, SessionFault};
 use crate::loss::HistoryLoss;
@@ -73,9 +73,11 @@ pub struct DiskFailures {
     pub failed: FailedRequests,
     /// The first time.
     pub since: UnixSeconds,
+    /// The last time.
+    pub last: UnixSeconds,
     /// The arrays that it is a member of.
     pub arrays: Vec<DiskMembership>,
-    /// Does an array read elsewhere what cannot be read here?
+    /// Could an array read elsewhere what failed here, each time, if it lay in the array?
     pub is_healed: bool,
 }
 

@@ -427,6 +427,10 @@ impl Watch {
             clamp_date(&mut disk.live.smart_requested);
             clamp_date(&mut disk.live.smart_received);
             disk.live.asleep.as_mut().map(clamp_date);
+            if let Some(failures) = &mut disk.live.failures {
+                clamp_date(&mut failures.since);
+                clamp_date(&mut failures.last);
+            }
         }
         for reading in self.readings_mut() {
             reading.live.retry_reads_at = reading.live.retry_reads_at.min(after(now, 6 * HOUR));

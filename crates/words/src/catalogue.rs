@@ -3,8 +3,8 @@
 use crate::letter::Wording;
 use crate::sentence::Sentences;
 use crate::{
-    advice, array, card, channel, condition, doing, failures, found, health, history, hold, letter, paced, pool, pool_scrub,
-    reading, scrubbed, status,
+    advice, array, card, channel, condition, doing, failures, found, health, history, hold, letter, paced, pool,
+    pool_scrub, reading, scrubbed, status,
 };
 use scrubjay_core::units::UnixSeconds;
 use scrubjay_watch::calendar::{DAY, UtcCalendar};

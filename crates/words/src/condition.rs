@@ -8,16 +8,16 @@ use scrubjay_core::units::{Bytes, SectorRange, UnixSeconds};
 use scrubjay_watch::calendar::{Calendar, LocalDay};
 use scrubjay_watch::channel::ProofState;
 use scrubjay_watch::counters::CounterKind;
-use scrubjay_watch::failures::{FailedRequests, FailureCause};
 use scrubjay_watch::facts::{DiskKey, MediaKind, SmartRefusal};
+use scrubjay_watch::failures::{FailedRequests, FailureCause};
 use scrubjay_watch::health::HealthSign;
 use scrubjay_watch::hold::{HoldBack, SessionFault};
 use scrubjay_watch::incident::{Condition, Urgency};
 use scrubjay_watch::loss::{HistoryLoss, LossKind};
 use scrubjay_watch::pool::{LastScrub, PoolDamage, PoolLack, PoolScan};
 use scrubjay_watch::problem::{
-    ArrayCard, DiskCard, DiskEvidence, DiskFailures, DiskMembership, IncidentKind, LostRedundancy, PoolTrouble, Problem, ReadingHelp,
-    SharedDamage, SubjectCard, UnreadSectors,
+    ArrayCard, DiskCard, DiskEvidence, DiskFailures, DiskMembership, IncidentKind, LostRedundancy, PoolTrouble,
+    Problem, ReadingHelp, SharedDamage, SubjectCard, UnreadSectors,
 };
 
 sentences! {
@@ -174,6 +174,7 @@ fn next(problem: &Problem) -> Option<Problem> {
                 runs: vec![SectorRange::at(2048, 8)],
             },
             since: ago(0),
+            last: ago(0),
             arrays: Vec::new(),
             is_healed: false,
         })),

@@ -14,7 +14,7 @@ sentences! {
             "BACK UP {disk}: {requests}",
         Watch { disk: Said = card::example_label(), requests: Said = FailedWords::Reads { reads: Count(3, "read") } } =>
             "WATCH {disk}: {requests}",
-        Since { date: String = "12 Mar 2026" } => "asked for by programs, since {date}; what Scrubjay itself reads does not count",
+        Since { date: String = "12 Mar 2026" } => "asked for by programs, since {date}; what the watch itself reads does not count",
         Medium => "the drive says that it cannot read or write there",
         Target => "the drive refused",
         TimedOut => "the drive did not answer in time",
@@ -24,7 +24,7 @@ sentences! {
         Place { run: String = "sectors 2048 to 2055" } => "somewhere in {run}",
         WhatLiesThere { disk: Typed = "sdc", sectors: String = "2048+8" } =>
             "what lies there: sudo scrubjay explain {disk} {sectors}",
-        Healed => "its array has given the programs what it could not read; look at it all the same if that goes on",
+        Healed => "If that lies in its array, programs got what they asked for from the other members.",
         LeaveThePlace => "The place is left alone until the disk is read in its turn; then the watch says which sectors cannot be read.",
     }
 }
@@ -82,7 +82,7 @@ pub(crate) fn lines(failures: &DiskFailures, since: String) -> Vec<Line> {
     }
     to_do.push(FailuresSteps::LookAtTheProgram.into());
     lines.extend(steps(to_do));
-    if *is_healed {
+    if *is_healed && all.reads > 0 {
         lines.push(Line::plain(FailuresWords::Healed));
     }
     lines.push(Line::plain(FailuresWords::LeaveThePlace));
@@ -99,4 +99,3 @@ fn sectors(run: &SectorRange) -> String {
         _ => format!("sectors {} to {}", run.start.0, run.end.0.saturating_sub(1)),
     }
 }
-

@@ -33,7 +33,6 @@ sentences! {
         NoVerdict { sectors: Count = Count(2048, "sector") } => "no verdict on {sectors}: reads ended before them",
         Retries { reads: Count = Count(4, "read") } => "{reads} succeeded only at the second attempt",
         Failed { requests: Said = FailedWords::Reads { reads: Count(3, "read") } } => "{requests}, asked for by programs",
-        FailedBefore => "requests of programs failed before the watch began, and it was not read whole since",
         Slower { percent: u32 = 60u32 } => "reads take {percent} % longer than before",
         Cable { counter: Said = CounterWords::CableErrors, growth: u64 = 3u64 } => "{counter} +{growth}: check cable and port",
     }
@@ -194,7 +193,6 @@ pub fn sign(sign: &HealthSign) -> Said {
         HealthSign::NoVerdict { sectors, .. } => SignWords::NoVerdict { sectors: Count(sectors, "sector") },
         HealthSign::Retries(count) => SignWords::Retries { reads: Count(count, "read") },
         HealthSign::Slower(percent) => SignWords::Slower { percent },
-        HealthSign::FailedRequests { reads: 0, writes: 0 } => SignWords::FailedBefore,
         HealthSign::FailedRequests { reads, writes } => SignWords::Failed { requests: failed(reads, writes) },
         HealthSign::Cable { kind, growth } => SignWords::Cable { counter: counter(kind), growth },
     };

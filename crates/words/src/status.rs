@@ -271,9 +271,7 @@ pub fn to_do(thing: &ToDo, calendar: &dyn Calendar) -> (Said, Option<String>) {
                 IncidentKey {
                     subject: IncidentSubject::Disk(key),
                     kind: IncidentKind::Unknown | IncidentKind::Failures,
-                } => {
-                    Some(format!("sudo scrubjay explain {}", typed(&key.0)))
-                }
+                } => Some(format!("sudo scrubjay explain {}", typed(&key.0))),
                 _ => None,
             };
             (headline(condition, calendar), command)

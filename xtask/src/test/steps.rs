@@ -197,6 +197,12 @@ pub const STEPS: &[TestStep] = &[
         ..LAB
     },
     TestStep {
+        name: "lab: reads of programs that fail, told within seconds",
+        command: &["tests/lab/failures.sh"],
+        packages: BENCH_DISK,
+        ..LAB
+    },
+    TestStep {
         name: "lab: a watch that only observes, and then the real one",
         command: &["tests/lab/observe.sh"],
         packages: BENCH_DISK,

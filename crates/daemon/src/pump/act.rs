@@ -84,12 +84,18 @@ impl Daemon<'_> {
             SessionSubject::Array(key) => self.machine.survey.checks.get(key).map(|check| check.target.clone()),
         };
         let Some(target) = target else { return };
+        let array = |key: &String| self.machine.survey.arrays.iter().find(|array| array.key == *key);
+        let is_pool =
+            matches!(&subject, SessionSubject::Array(key) if array(key).is_some_and(|array| array.pool.is_some()));
+        // The settings may have changed since the survey.
+        if is_pool && !self.config.zfs.scrub.iter().any(|name| target.as_os_str() == name.as_str()) {
+            let news = SessionNews::Refused("the settings do not name it any more".to_owned());
+            return self.feed(WatchEvent::Session(subject, news));
+        }
         let media = match &subject {
             SessionSubject::Disk(name) => self.disk(name).map(|disk| disk.facts.media),
             SessionSubject::Array(_) => None,
         };
-        let array = |key: &String| self.machine.survey.arrays.iter().find(|array| array.key == *key);
-        let is_pool = matches!(&subject, SessionSubject::Array(key) if array(key).is_some_and(|array| array.pool.is_some()));
         let is_twin = matches!(&subject, SessionSubject::Disk(name) if self.is_twin(name));
         let name = self.display_name(&subject);
         let reading = if self.observation.is_some() { "would be read" } else { "reading" };

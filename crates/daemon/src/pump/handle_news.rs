@@ -6,8 +6,9 @@ use crate::channels::{DeliveryError, DeliveryReceipt};
 use crate::sessions::SessionMessage;
 use crate::smartctl::parse::SmartctlAnswer;
 use scrubjay_control::DeliveryEntry;
-use scrubjay_watch::events::WatchEvent;
 use scrubjay_device::sysfs::DiskNode;
+use scrubjay_device::{claim, inventory};
+use scrubjay_watch::events::WatchEvent;
 use scrubjay_watch::facts::{DiskKey, PassReport, SessionNews, SessionSubject, SubjectKey};
 use signal_hook::consts::SIGHUP;
 use std::time::{Duration, Instant};
@@ -51,16 +52,18 @@ impl Daemon<'_> {
             if self.disk(&node.name).is_none() {
                 continue;
             }
-            // A session's errors are told by the session. Before Linux 6.11 the class is not seen, so nothing that fails beside one counts.
-            let is_read_by_us = self.is_read_by_us(&node.name);
-            let all = match (others, idle_class) {
-                (Some(mut others), Some(idle)) if !is_read_by_us => {
-                    others.add(idle);
-                    Some(others)
+            let all = match self.reader_of(&node.name) {
+                None => {
+                    let both = [others, idle_class].into_iter().flatten();
+                    both.reduce(|mut all, more| {
+                        all.add(more);
+                        all
+                    })
                 }
-                (None, idle) if !is_read_by_us => idle,
-                (others, _) if !is_read_by_us || self.machine.is_class_seen => others,
-                _ => None,
+                // A session's errors are told by the session. Before Linux 6.11 the class is not seen, so nothing that fails beside one
+                // counts; what an array's own checker reads has no class.
+                Some(SessionSubject::Disk(_)) if self.machine.is_class_seen => others,
+                Some(_) => None,
             };
             if let Some(failed) = all {
                 (self.say)(&format!(
@@ -72,17 +75,20 @@ impl Daemon<'_> {
         }
     }
 
-    /// Does a session of the daemon read this disk, or an array that it is a member of?
-    fn is_read_by_us(&self, name: &str) -> bool {
+    /// What is scrubbed here with this disk: itself, or an array that it is a member of; by a session of the daemon, or by a person.
+    fn reader_of(&self, name: &str) -> Option<SessionSubject> {
         let is_member = |key: &str| {
             let array = self.machine.survey.arrays.iter().find(|array| array.key == key);
             array.is_some_and(|array| array.members.iter().any(|member| member.disk.as_deref() == Some(name)))
         };
         let ended = self.machine.ended_sessions.iter().filter(|(_, at)| at.elapsed() < ENDED_LATELY);
-        self.sessions.subjects().chain(ended.map(|(subject, _)| subject)).any(|subject| match subject {
+        let mut all = self.sessions.subjects().chain(ended.map(|(subject, _)| subject));
+        let own = all.find(|subject| match subject {
             SessionSubject::Disk(disk) => disk == name,
             SessionSubject::Array(key) => is_member(key),
-        })
+        });
+        let is_claimed = || inventory::identity(name).is_some_and(|identity| claim::holder(&identity.key()).is_some());
+        own.cloned().or_else(|| is_claimed().then(|| SessionSubject::Disk(name.to_owned())))
     }
 
     /// Takes a drive's answer, unless the name belongs to another drive by now.

@@ -21,7 +21,8 @@ pub fn pools(time_out: Duration) -> PoolAnswer {
 pub(super) fn pools_by(zpool: impl Fn(&[&str]) -> Result<Vec<u8>, ToolError>) -> PoolAnswer {
     let mut pools = states_by(&zpool)?;
     // Without sizes everything else is known all the same.
-    let listed = if pools.is_empty() { Vec::new() } else { zpool(&["list", "-Hp", "-o", "name,size"]).unwrap_or_default() };
+    let listed =
+        if pools.is_empty() { Vec::new() } else { zpool(&["list", "-Hp", "-o", "name,size"]).unwrap_or_default() };
     for (name, bytes) in String::from_utf8_lossy(&listed).lines().filter_map(|line| line.split_once('\t')) {
         let pool = pools.iter_mut().find(|pool| pool.name == name);
         pool.into_iter().for_each(|pool| pool.bytes = bytes.trim().parse().ok());

@@ -3,10 +3,10 @@
 //! The kernel reports no request there that carries a command of its own (SG_IO), none of a disk that is gone, and none that its sender
 //! expects to fail.
 
+use super::Refusal;
 use super::assembler::{Assembler, Helper, OperandSize, Reg};
 use super::bpf::{RecordRing, finish_record};
 use super::tracepoint::{Events, Field};
-use super::Refusal;
 use crate::ioprio::IDLE_MIN;
 use scrubjay_core::units::{Nanos, SectorRange};
 use std::fs;
@@ -190,6 +190,8 @@ fn decode([at, disk_and_count, sector, rest]: [u64; 4]) -> Option<FailedRequest>
     let cause = BlockErrorCause::of(i32::from_ne_bytes([e0, e1, e2, e3]).checked_neg()?)?;
     // A write that is preceded by a flush begins with `F`, too; one of zeros ends with `Z`, and is tried in another way.
     let kind = match (letter, flag) {
+        // Readahead may fail where the read itself is tried again; that comes next.
+        (b'R', b'A') if cause != BlockErrorCause::Medium => return None,
         (b'R', _) => FailedKind::Read,
         (b'W', b'Z') => return None,
         (b'W' | b'F', _) => FailedKind::Write,
@@ -255,6 +257,7 @@ mod tests {
         );
         let write = decode(record(libc::ETIMEDOUT, *b"WS", 0)).unwrap();
         assert_eq!((write.kind, write.cause), (FailedKind::Write, BlockErrorCause::TimedOut));
+        assert_eq!(decode(record(libc::EIO, *b"RA", 0)), None, "readahead");
         assert_eq!(decode(record(libc::EOPNOTSUPP, *b"WS", 0)), None);
         assert_eq!(decode(record(libc::EIO, *b"DS", 0)), None);
         assert_eq!(decode(record(libc::EIO, *b"WZ", 0)), None);

@@ -25,7 +25,7 @@ use std::io;
 /// A disk with fewer of the work's recent requests than this share of those of the busiest does not count: the program itself was read
 /// from there, or it logs there.
 const SHARE_MIN: f64 = 0.25;
-/// About so many of the work's requests are recent.
+/// About so many of the work's requests are recent, for each disk.
 const RECENT: f64 = 32.0;
 /// A disk to which the work does not come back after its first requests, so many, is that from which it was loaded.
 const LOADING: u64 = 256;
@@ -152,7 +152,8 @@ impl WorkDetector {
             };
             if is_sent && sighting.kind == SightingKind::Arrival {
                 self.own += 1;
-                self.disks.iter_mut().for_each(|disk| disk.weight *= 1.0 - 1.0 / RECENT);
+                let recent = RECENT * self.disks.len().max(1) as f64;
+                self.disks.iter_mut().for_each(|disk| disk.weight *= 1.0 - 1.0 / recent);
             }
             let Some(disk) = self.disk(disk, is_sent) else { continue };
             let is_own = match (senders, sighting.kind) {

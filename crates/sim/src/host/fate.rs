@@ -47,7 +47,9 @@ impl ModelledHost<'_> {
 
     /// Lets the observer know of the whole scrub that a pool shows, if the watch runs.
     pub(super) fn observe_scrub(&mut self, facts: &ArrayFacts) {
-        if let Some(LastScrub::Ended(at)) = facts.pool.as_ref().map(|pool| pool.scrubbed).filter(|_| self.watch.is_some()) {
+        if let Some(LastScrub::Ended(at)) =
+            facts.pool.as_ref().map(|pool| pool.scrubbed).filter(|_| self.watch.is_some())
+        {
             let at = (at.0 as i64 - self.ahead) as u64;
             self.observe(&HostFact::PoolScrubbed(&facts.key, at));
         }

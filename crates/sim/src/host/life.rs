@@ -1,9 +1,9 @@
 //! The events of a host, drawn before its life begins: deaths, defects, outages, power, clocks, people.
 
 use super::setup::{
-    CABLES_A_YEAR, CHECKS_A_YEAR, TIMED_SCRUBS_A_YEAR, CLOCK_STEPS_A_YEAR, DEATHS_A_YEAR, DEATHS_WITH_SIGNS, DEFECTS_A_YEAR, EPOCH,
+    CABLES_A_YEAR, CHECKS_A_YEAR, CLOCK_STEPS_A_YEAR, DEATHS_A_YEAR, DEATHS_WITH_SIGNS, DEFECTS_A_YEAR, EPOCH,
     HISTORY_LOSSES_A_YEAR, HostSetup, ODDITIES_A_YEAR, OUTAGES_A_YEAR, POWER_OFFS_A_YEAR, REFUSALS_A_YEAR,
-    SUSPENDS_A_YEAR,
+    SUSPENDS_A_YEAR, TIMED_SCRUBS_A_YEAR,
 };
 use scrubjay_core::rng::Rng;
 use scrubjay_watch::calendar::{DAY, HOUR, MINUTE};

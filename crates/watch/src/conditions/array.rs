@@ -55,7 +55,10 @@ impl Watch {
             let reading = watched.reading();
             let of_reading = [lost(array, reading), disagreement(array, reading)];
             found.extend(of_reading.into_iter().flatten());
-            found.extend([self.unread(watched, now), self.stuck(watched)].into_iter().flatten());
+            // A pool that the settings name no longer has others that scrub it.
+            if facts.pool.is_none() || facts.check_sectors.is_some() {
+                found.extend([self.unread(watched, now), self.stuck(watched)].into_iter().flatten());
+            }
         }
         let stripes = self.stripes(facts);
         // Unreadable sectors of an absent disk may be unknown: the incident stays as it was, and can only grow.

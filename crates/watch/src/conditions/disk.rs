@@ -4,7 +4,6 @@ use super::Conditions;
 use crate::calendar::elapsed;
 use crate::events::WatchBug;
 use crate::facts::{ArrayMember, DiskFacts};
-use crate::failures::StillOpen;
 use crate::health::{self, HealthSign, HealthState};
 use crate::incident::{Condition, IncidentKind, IncidentSubject, Urgency};
 use crate::known::{DiskState, STALE_AFTER};
@@ -23,9 +22,13 @@ impl Watch {
         if let Some(condition) = self.signs_against(disk, now) {
             add(conditions, condition);
         }
-        match self.failed_at(disk, now) {
-            Ok(condition) => condition.into_iter().for_each(|condition| add(conditions, condition)),
-            Err(StillOpen) => conditions.leave(&subject, [IncidentKind::Failures]),
+        if disk.live.name.is_some() {
+            self.failed_at(disk, now).into_iter().for_each(|condition| add(conditions, condition));
+        } else {
+            // What fails while a disk is pulled out is that; what was told before stays.
+            let key = crate::incident::IncidentKey { subject: subject.clone(), kind: IncidentKind::Failures };
+            let is_told = self.book.incidents.get(&key).is_some_and(|known| known.last_message.is_some());
+            conditions.leave(&subject, is_told.then_some(IncidentKind::Failures));
         }
         if disk.live.name.is_none() {
             let consequences = [IncidentKind::Unknown, IncidentKind::Unread, IncidentKind::Stuck];

@@ -4,7 +4,6 @@ use super::rig::*;
 use scrubjay_core::units::SectorRange;
 use scrubjay_watch::calendar::{DAY, HOUR, MINUTE};
 use scrubjay_watch::events::WatchEvent;
-use scrubjay_watch::facts::*;
 use scrubjay_watch::failures::{FailedRequests, FailureCause};
 use scrubjay_watch::health::HealthState;
 use scrubjay_watch::incident::{IncidentKind, MessageReason};
@@ -68,6 +67,18 @@ fn ten_thousand_make_one_message_with_their_count_and_no_more_than_one_a_day_lat
 }
 
 #[test]
+fn a_disk_that_is_pulled_out_while_it_is_in_use_is_missing_and_nothing_else() {
+    let mut rig = rig();
+    let before = rig.sent.len();
+    rig.feed(failed(300, FailureCause::Unknown, 2048));
+    rig.wait(1);
+    rig.feed(WatchEvent::DiskGone("sda".into()));
+    rig.wait(HOUR);
+    assert_eq!(told(&rig, before), [""; 0]);
+    assert_eq!(rig.subjects_of(before, IncidentKind::Missing).len(), 1);
+}
+
+#[test]
 fn what_the_next_pass_finds_takes_its_place() {
     let mut rig = rig();
     let before = rig.sent.len();
@@ -90,7 +101,10 @@ fn where_an_array_heals_or_the_way_fails_nothing_is_to_be_backed_up() {
     rig.wait(4);
     assert_eq!(told(&rig, before), ["[nas1] WATCH sda (S0): 1 read failed"]);
     let body = &rig.sent.last().unwrap().body;
-    assert!(body.contains("its array has given the programs") && !body.contains("back up"), "{body}");
+    assert!(
+        body.contains("programs got what they asked for from the other members") && !body.contains("back up"),
+        "{body}"
+    );
     let mut rig = self::rig();
     let before = rig.sent.len();
     rig.feed(failed(2, FailureCause::TimedOut, 2048));
