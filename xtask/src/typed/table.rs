@@ -248,6 +248,9 @@ pub const TABLE: &[Row] = &[
     exempt("docs/lab.md", "disk=", "the scripts of the lab call these two commands"),
     typed("docs/web.md", "sudo systemctl enable", Debian).after("installed"),
     typed("docs/watch.md", "sudo scrubjay set observe", Debian).after("installed; systemctl start scrubjay").may_find(),
+    typed("docs/watch.md", "sudo scrubjay set zfs.scrub", Debian)
+        .after("installed; systemctl start scrubjay")
+        .may_find(),
     typed("docs/watch.md", "sudo install -D -m 644 /usr/share", Debian).after("installed"),
     typed("docs/watch.md", "sudo usermod -aG scrubjay", Debian).after("installed; useradd nagios"),
     exempt("CONTRIBUTING.md", "make demo", "each of these is this table, or a part of it"),

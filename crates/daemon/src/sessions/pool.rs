@@ -2,7 +2,7 @@
 //!
 //! How far it is, ZFS remembers: no state of ours is kept. A scrub that others have finished since the pass began is this pass.
 
-use super::{PassOrder, SessionRemarks, SessionReport, pass_report};
+use super::report::{PassOrder, SessionRemarks, SessionReport, pass_report};
 use crate::zfs::Zpool;
 use crate::zfs::scrub::{self, PoolDisks, PoolOrders, PoolScrubEnd, PoolScrubOptions, PoolScrubbed, REST, RUN};
 use scrubjay_core::scrub::work::{WorkActivity, WorkReport};

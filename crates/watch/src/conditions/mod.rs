@@ -4,6 +4,7 @@ mod array;
 mod causes;
 mod channel;
 mod disk;
+mod failures;
 mod pool;
 mod reading;
 

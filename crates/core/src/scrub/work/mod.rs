@@ -21,6 +21,7 @@
 //! What a foreground request lost is computed from the requests of the work that were at the disk, as for those of a scrub.
 
 mod hold_times;
+mod order;
 mod report;
 mod spending;
 #[cfg(test)]
@@ -29,6 +30,8 @@ mod tests;
 pub use hold_times::HoldTimes;
 pub use report::{WorkActivity, WorkReport};
 pub use spending::Spending;
+
+use order::{HoldUnderWay, Met, OwnAtDisk, Slice, WorkOrder};
 
 use super::foreground::ForegroundTracker;
 use super::idle::{AccessPattern, DiskView, IdlePolicy, Observed, ObservedWorkload, ServiceTimes, SliceTime};
@@ -136,62 +139,6 @@ pub enum WorkOp {
     GoOn,
     /// Hold it, and report [`WorkEvent::Frozen`].
     Hold,
-}
-
-/// What the work is ordered to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum WorkOrder {
-    /// It is held since `since`.
-    Held { since: Nanos },
-    /// It runs, in a slice.
-    Going(Slice),
-    /// It is to be held.
-    Holding(HoldUnderWay),
-}
-
-/// A hold under way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct HoldUnderWay {
-    ordered: Nanos,
-    /// Had any request of this run been completed when the hold was caused?
-    is_later: bool,
-    /// Since when it sends nothing further; `None`: it may still.
-    frozen: Option<Nanos>,
-}
-
-/// The arrival that ends a slice, and the requests of the work that are in its way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Met {
-    arrived: Nanos,
-    /// Requests of the work that were at the disk before it, and are not completed yet.
-    before: u64,
-    /// When the last of these was completed.
-    passed: Nanos,
-    /// Had any request of this run been completed before it?
-    is_later: bool,
-}
-
-/// A slice of time in which the work runs, as the policy knows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Slice {
-    started: Nanos,
-    /// When all that it sent is to have ended.
-    ends: Nanos,
-    /// Until when it runs whatever happens.
-    respite_until: Nanos,
-}
-
-/// The requests of the work that are at the disk.
-#[derive(Clone, Copy, Debug, Default)]
-struct OwnAtDisk {
-    outstanding: u64,
-    /// Since when there are some.
-    since: Nanos,
-    /// When the last was completed.
-    ended: Nanos,
-    total: u64,
-    /// Was any completed since the work began to run?
-    completed: bool,
 }
 
 /// The machine that lets work go on, and holds it.
