@@ -27,7 +27,8 @@ use std::io;
 const SHARE_MIN: f64 = 0.25;
 /// About so many of the work's requests are recent, for each disk.
 const RECENT: f64 = 32.0;
-/// A disk to which the work does not come back after its first requests, so many, is that from which it was loaded.
+/// The first requests, so many, count less the earlier they come: they load the program. A disk to which it does not come back after them is
+/// that from which it was loaded.
 const LOADING: u64 = 256;
 
 /// Whose requests are the work's.
@@ -155,6 +156,7 @@ impl WorkDetector {
                 let recent = RECENT * self.disks.len().max(1) as f64;
                 self.disks.iter_mut().for_each(|disk| disk.weight *= 1.0 - 1.0 / recent);
             }
+            let weight = self.own.min(LOADING) as f64 / LOADING as f64;
             let Some(disk) = self.disk(disk, is_sent) else { continue };
             let is_own = match (senders, sighting.kind) {
                 (WorkSenders::IdleClass, _) => is_sent,
@@ -162,7 +164,7 @@ impl WorkDetector {
                 (_, SightingKind::Completion) => disk.sectors.remove(&sector),
             };
             if is_own {
-                disk.count_own(sighting);
+                disk.count_own(sighting, weight);
                 own.push(sighting);
             } else {
                 disk.sightings.push(sighting);
@@ -268,9 +270,9 @@ impl WorkDisk {
         true
     }
 
-    fn count_own(&mut self, Sighting { at, kind }: Sighting) {
+    fn count_own(&mut self, Sighting { at, kind }: Sighting, weight: f64) {
         match kind {
-            SightingKind::Arrival => (self.own, self.weight) = (self.own + 1, self.weight + 1.0),
+            SightingKind::Arrival => (self.own, self.weight) = (self.own + 1, self.weight + weight),
             SightingKind::Completion => self.own = self.own.saturating_sub(1),
         }
         self.seen_at = self.seen_at.max(at);
