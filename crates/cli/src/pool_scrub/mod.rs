@@ -74,6 +74,10 @@ pub fn run(args: &ScrubArgs, settings: &Settings, name: &str) -> Result<Exit> {
         Ok(None) => return Err(Usage(format!("{}: no such pool is imported", shown(name))).into()),
         Err(why) => return Err(Usage(format!("{}: {why}", shown(name))).into()),
     };
+    if orders.is_read_only() {
+        let why = "it is imported for reading only, and a scrub writes: import it without readonly=on";
+        return Err(Usage(format!("{}: {why}", shown(name))).into());
+    }
     if let Some(refusal) = refusal(&pool) {
         return Err(Usage(format!("{}: {refusal}", shown(name))).into());
     }

@@ -36,6 +36,9 @@ pub(super) fn read(
         let (begun, pass) = (order.by_watch(begun), order.pass);
         return SessionNews::Finished(PassReport { pass, begun, is_found: true, done, ..PassReport::default() });
     }
+    if orders.is_read_only() {
+        return SessionNews::Refused("the pool is imported for reading only".to_owned());
+    }
     let _claim = match DiskClaim::take(&claim::name_of(&format!("zfs pool {name}"))) {
         Ok(claim) => claim,
         Err(error) => return SessionNews::Refused(format!("{name} {error}")),

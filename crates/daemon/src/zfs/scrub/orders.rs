@@ -60,6 +60,12 @@ impl PoolOrders {
         Ok(ask::pools_by(&self.zpool)?.into_iter().find(|pool| pool.name == self.pool))
     }
 
+    /// Is it imported for reading only? There `zpool scrub` never ends (OpenZFS 2.3.2).
+    pub fn is_read_only(&self) -> bool {
+        let value = (self.zpool)(&["get", "-H", "-o", "value", "readonly", &self.pool]);
+        value.is_ok_and(|output| output.trim_ascii() == b"on")
+    }
+
     /// What ZFS says of its scan, in one line.
     pub fn said(&self) -> Option<String> {
         let output = (self.zpool)(&["status", &self.pool]).ok()?;

@@ -215,6 +215,13 @@ fn one_that_cannot_be_begun_is_not_waited_for() {
 }
 
 #[test]
+fn a_pool_that_is_imported_for_reading_only_is_known() {
+    let orders = |output: &'static [u8]| PoolOrders::by("tank", false, Box::new(move |_| Ok(output.to_vec())));
+    assert!(orders(b"on\n").is_read_only());
+    assert!(!orders(b"off\n").is_read_only());
+}
+
+#[test]
 fn parameters_are_put_back_also_after_a_kill() {
     let folder = tempfile::tempdir().unwrap();
     let (parameters, state) = (folder.path().join("parameters"), folder.path().join("state"));
