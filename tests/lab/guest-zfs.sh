@@ -129,9 +129,10 @@ zpool import -d /dev tank
 # The watch: nothing is begun until the settings say so.
 make mirror "${disks[@]:0:2}"
 export SCRUBJAY_RUN=$work/run
+from=$(date +%s) # the calendar of both starts
 watch() {
   # An hour, after which a scrub that was paused goes on, is some seconds.
-  "$scrubjay" watch --state "$work/watched" --config "$work/config.toml" --test-calendar "300@$(date +%s)" >>watch.log 2>&1 &
+  "$scrubjay" watch --state "$work/watched" --config "$work/config.toml" --test-calendar "300@$from" >>watch.log 2>&1 &
   daemon=$!
   is_watched() { "$scrubjay" status --json 2>/dev/null | jq -e '.watch.arrays[]? | select(.name == "tank")' >/dev/null; }
   soon is_watched || fail "the pool is watched: $(tail -3 watch.log)"
