@@ -14,7 +14,7 @@ sentences! {
             "BACK UP {disk}: {requests}",
         Watch { disk: Said = card::example_label(), requests: Said = FailedWords::Reads { reads: Count(3, "read") } } =>
             "WATCH {disk}: {requests}",
-        Since { date: String = "12 Mar 2026" } => "asked for by programs, since {date}; what the watch itself reads does not count",
+        Since { date: String = "12 Mar 2026" } => "asked for by programs or file systems, since {date}; what the watch itself reads does not count",
         Medium => "the drive says that it cannot read or write there",
         Target => "the drive refused",
         TimedOut => "the drive did not answer in time",
@@ -33,7 +33,7 @@ sentences! {
     pub(crate) FailuresSteps: "What to do when requests of programs fail at a disk" {
         BackUp => "back up what it holds, first what lies there",
         CheckTheWay => "check its cable, power and port; an error of those loses nothing that is stored",
-        LookAtTheProgram => "see which program met it: sudo dmesg",
+        LookAtTheLog => "see what else the kernel says: sudo dmesg",
     }
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn lines(failures: &DiskFailures, since: String) -> Vec<Line> {
     if all.cause.is_of_the_way() {
         to_do.push(FailuresSteps::CheckTheWay.into());
     }
-    to_do.push(FailuresSteps::LookAtTheProgram.into());
+    to_do.push(FailuresSteps::LookAtTheLog.into());
     lines.extend(steps(to_do));
     if *is_healed && all.reads > 0 {
         lines.push(Line::plain(FailuresWords::Healed));

@@ -34,7 +34,7 @@ fn a_read_that_fails_is_told_within_seconds_and_with_its_place() {
     assert_eq!(told(&rig, before), ["[nas1] BACK UP sda (S0): 1 read failed"]);
     let body = &rig.sent.last().unwrap().body;
     for words in [
-        "asked for by programs, since",
+        "asked for by programs or file systems, since",
         "the drive says that it cannot read or write there",
         "somewhere in sectors 2048 to 2055",
         "sudo scrubjay explain sda 2048+8",
