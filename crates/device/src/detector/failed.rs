@@ -194,6 +194,8 @@ fn decode([at, disk_and_count, sector, rest]: [u64; 4]) -> Option<FailedRequest>
         (b'R', b'A') if cause != BlockErrorCause::Medium => return None,
         (b'R', _) => FailedKind::Read,
         (b'W', b'Z') => return None,
+        // Some bridges do not know the command that makes data durable, and refuse each one.
+        (b'F', _) if cause == BlockErrorCause::Target => return None,
         (b'W' | b'F', _) => FailedKind::Write,
         _ => return None,
     };
@@ -260,6 +262,8 @@ mod tests {
         assert_eq!(decode(record(libc::EIO, *b"RA", 0)), None, "readahead");
         assert_eq!(decode(record(libc::EOPNOTSUPP, *b"WS", 0)), None);
         assert_eq!(decode(record(libc::EIO, *b"DS", 0)), None);
+        assert_eq!(decode(record(libc::EREMOTEIO, *b"FF", 0)), None, "a bridge without a flush");
+        assert_eq!(decode(record(libc::EIO, *b"FF", 0)).map(|failed| failed.kind), Some(FailedKind::Write));
         assert_eq!(decode(record(libc::EIO, *b"WZ", 0)), None);
     }
 }
