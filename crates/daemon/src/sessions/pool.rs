@@ -7,7 +7,7 @@ use crate::zfs::Zpool;
 use crate::zfs::scrub::{self, PoolDisks, PoolOrders, PoolScrubEnd, PoolScrubOptions, PoolScrubbed, REST, RUN};
 use scrubjay_core::scrub::work::{WorkActivity, WorkReport};
 use scrubjay_core::scrub::{ScrubActivity, ScrubReport, ScrubState};
-use scrubjay_core::units::{Bytes, Nanos, UnixSeconds};
+use scrubjay_core::units::{Bytes, Nanos, SECTOR_BYTES, UnixSeconds};
 use scrubjay_device::claim::{self, DiskClaim};
 use scrubjay_device::control::SessionControl;
 use scrubjay_watch::facts::{PassReport, SessionNews};
@@ -32,7 +32,7 @@ pub(super) fn read(
         Err(why) => return SessionNews::Refused(why),
     };
     if let Some(begun) = finished_by_others(&pool, order.begun_by_system) {
-        let done = pool.bytes.map_or(0, |bytes| Bytes(bytes).sectors());
+        let done = pool.bytes.unwrap_or(0) / SECTOR_BYTES;
         let (begun, pass) = (order.by_watch(begun), order.pass);
         return SessionNews::Finished(PassReport { pass, begun, is_found: true, done, ..PassReport::default() });
     }
@@ -97,10 +97,11 @@ fn share_of(pool: &Zpool) -> f64 {
 
 /// The report of a scrub of ranges, as far as one of a pool has what that says. `before`: the share that was done at its beginning.
 fn scrub_report(pool: &Zpool, work: &WorkReport, before: f64, state: ScrubState) -> ScrubReport {
-    let bytes = Bytes(pool.bytes.unwrap_or(0));
+    let whole = |bytes: u64| Bytes(bytes / SECTOR_BYTES * SECTOR_BYTES);
+    let bytes = whole(pool.bytes.unwrap_or(0));
     let is_complete = state == ScrubState::Complete;
     let share = if is_complete { 1.0 } else { share_of(pool) };
-    let of = |share: f64| Bytes((bytes.0 as f64 * share) as u64);
+    let of = |share: f64| whole((bytes.0 as f64 * share) as u64);
     let now = of((share - before).max(0.0));
     ScrubReport {
         state,
@@ -172,7 +173,7 @@ mod tests {
             losses: PoolLosses::None,
             scan,
             scrubbed,
-            bytes: Some(512_000_000),
+            bytes: Some(512_000_300),
         }
     }
 
@@ -199,6 +200,12 @@ mod tests {
     fn a_pass_is_over_when_zfs_has_scrubbed_all_and_what_others_want_is_no_pass() {
         let SessionNews::Stopped(part) = news(PoolScrubEnd::Paused, PoolScan::Paused(Some(40))) else { panic!() };
         assert_eq!((part.pass, part.begun, part.done), (3, UnixSeconds(5000), 400_000));
+        for share in 0..=100 {
+            let SessionNews::Stopped(part) = news(PoolScrubEnd::Paused, PoolScan::Paused(Some(share))) else {
+                panic!()
+            };
+            assert!(part.done <= 1_000_000, "{share} %");
+        }
         let SessionNews::Finished(whole) = news(PoolScrubEnd::Complete, PoolScan::Idle) else { panic!() };
         assert_eq!((whole.pass, whole.is_found, whole.done), (3, false, 1_000_000));
         for end in [
