@@ -158,7 +158,8 @@ echo 0 >$parameters/zfs_scan_suspend_progress
 watch
 is_over() { grep -q '^tank: the pass is over' watch.log && scan | grep -q '^scrub repaired'; }
 soon is_over || fail "the next one goes on: $(tail -5 watch.log) $(scan)"
-expect "and ZFS has scrubbed it once" "$(zpool history tank | grep -c 'zpool scrub tank')" "2"
+# The history has the command that began it; one that lets it go on leaves no line there (the kernel answers it with an error that zpool expects).
+expect "and ZFS has scrubbed it once" "$(zpool history tank | grep -c 'zpool scrub tank')" "1"
 unwatch
 echo "# $(grep '^tank' watch.log | tr '\n' ';')"
 done_checking

@@ -51,5 +51,6 @@ pub mod scrub;
 mod serde_forms;
 pub mod shown;
 pub mod stats;
+pub mod surface;
 pub mod units;
 pub mod volume;
