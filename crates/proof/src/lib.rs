@@ -61,6 +61,7 @@ pub mod member_metadata;
 pub mod oracle;
 pub mod pattern;
 pub mod simulation;
+pub mod slowness;
 pub mod subject;
 pub mod trace;
 pub mod years;
