@@ -5,6 +5,7 @@
  *   seek_us=N          for a request that starts more than 1 MiB from where the last one ended
  *   kbps=N             rate of the medium in 1000 bytes a second; 0: no limit
  *   err_ms=N           what a read that fails costs on top
+ *   slow=S[+N],...     sectors at which the medium is slower: a request that begins there takes slow_pct percent of its time (150 if not said)
  *   hold=FILE          while this file is there, which holds a number, reads wait once so many bytes were read in all
  *
  * It models one head that serves one request at a time, in the order of arrival. It does not model caches, read-ahead
@@ -31,11 +32,12 @@
 static char *image_path;
 static char *hold_path;
 static const char *bad_list = "";
-static long seek_us, kbps, err_ms;
+static const char *slow_list = "";
+static long seek_us, kbps, err_ms, slow_pct = 150;
 
 static int image;
 static int64_t image_bytes;
-static unsigned char *bad; /* one byte a sector */
+static unsigned char *bad, *slow; /* one byte a sector */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards `bad` and the head */
 static int64_t head_free_ns;
 static uint64_t head_at;
@@ -47,22 +49,24 @@ static int config(const char *key, const char *value) {
   if (!strcmp(key, "seek_us")) return seek_us = atol(value), 0;
   if (!strcmp(key, "kbps")) return kbps = atol(value), 0;
   if (!strcmp(key, "err_ms")) return err_ms = atol(value), 0;
+  if (!strcmp(key, "slow")) return (slow_list = strdup(value)) ? 0 : -1;
+  if (!strcmp(key, "slow_pct")) return slow_pct = atol(value), 0;
   if (!strcmp(key, "hold")) return (hold_path = nbdkit_absolute_path(value)) ? 0 : -1;
   nbdkit_error("unknown parameter %s", key);
   return -1;
 }
 
-/* Fills the table from "S[+N],...". */
-static int mark_bad(void) {
-  const char *p = bad_list;
+/* Fills a table from "S[+N],...". */
+static int mark(const char *list, unsigned char *table) {
+  const char *p = list;
   while (*p) {
     char *end;
     int64_t start = strtoll(p, &end, 10), count = *end == '+' ? strtoll(end + 1, &end, 10) : 1;
     if (end == p || (*end && *end != ',') || start < 0 || count < 1 || start + count > image_bytes / SECTOR) {
-      nbdkit_error("bad=%s: not a sector of this disk", p);
+      nbdkit_error("%s: not a sector of this disk", p);
       return -1;
     }
-    memset(bad + start, 1, count);
+    memset(table + start, 1, count);
     p = *end ? end + 1 : end;
   }
   return 0;
@@ -76,7 +80,8 @@ static int get_ready(void) {
   }
   image_bytes = status.st_size / SECTOR * SECTOR;
   bad = calloc(image_bytes / SECTOR + 1, 1);
-  return bad ? mark_bad() : -1;
+  slow = calloc(image_bytes / SECTOR + 1, 1);
+  return bad && slow && !mark(bad_list, bad) ? mark(slow_list, slow) : -1;
 }
 
 static int64_t now_ns(void) {
@@ -111,7 +116,7 @@ static bool queue_at_head(uint64_t offset, uint32_t count, bool read, int64_t *u
   int64_t now = now_ns(), distance = llabs((long long)(offset - head_at));
   if (head_free_ns < now) head_free_ns = now;
   if (distance > NEAR) head_free_ns += seek_us * 1000;
-  if (kbps) head_free_ns += (int64_t)count * 1000000 / kbps;
+  if (kbps) head_free_ns += (int64_t)count * 1000000 / kbps * (slow[offset / SECTOR] ? slow_pct : 100) / 100;
   if (failed) head_free_ns += err_ms * 1000000;
   head_at = offset + count;
   *until = head_free_ns;

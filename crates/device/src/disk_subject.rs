@@ -30,6 +30,10 @@ impl Subject for Target {
         "logical block"
     }
 
+    fn has_surface(&self) -> bool {
+        true
+    }
+
     /// The device number of the whole disk below it: scrubs of two of its partitions would be in each other's way.
     fn ways(&self) -> Vec<String> {
         let disk = self.disk.as_ref().filter(|_| self.is_block_device);

@@ -39,8 +39,8 @@ pub trait Watcher<M> {
         let _ = (now, op);
     }
 
-    /// A turn is over: a good moment to save, or to publish.
-    fn turned(&mut self, now: Nanos, machine: &M);
+    /// A turn is over: a good moment to save, to publish, or to take what was measured.
+    fn turned(&mut self, now: Nanos, machine: &mut M);
 
     /// Whether the device still exists; asked when a request failed. A vanished device answers like a bad sector.
     fn is_present(&mut self) -> bool;

@@ -3,6 +3,7 @@
 //! The thread is started before the scrub enters the idle I/O class, which threads inherit: if the disk with the state
 //! folder is busy, a save of that class would wait behind all other requests.
 
+use crate::speed::VisitBatch;
 use crate::store::{SaveMethod, StateStore};
 use scrubjay_core::finding::FoundList;
 use scrubjay_core::scrub::idle::SavedObservations;
@@ -24,6 +25,8 @@ pub struct SaveJob {
     pub learnt: Option<SavedObservations>,
     /// What the pass has found, if that is to be saved too: when the pass began, and the list.
     pub found: Option<(UnixSeconds, FoundList)>,
+    /// What was measured since the last save. A failure to save it is not reported.
+    pub visits: VisitBatch,
     /// How durable the save is.
     pub method: SaveMethod,
 }
@@ -37,6 +40,8 @@ impl SaveJob {
         if let Some(learnt) = &self.learnt {
             let _ = store.save_learnt(learnt);
         }
+        let speed = store.speed();
+        let _ = speed.add(&self.visits);
         // Before the state: a finding that is kept twice counts once, one that is not kept would be lost.
         let found = self.found.as_ref().map_or(Ok(()), |(begun, list)| store.save_found(*begun, list, self.method));
         match self.method {
@@ -45,6 +50,9 @@ impl SaveJob {
         }
         if self.saved.pass.is_none() {
             store.remove_found();
+            if self.visits.grid.is_some() {
+                let _ = speed.end_pass(self.saved.at);
+            }
         }
         found
     }
@@ -157,6 +165,7 @@ mod tests {
                 saved,
                 learnt: Some(SavedObservations::of(&Observed::default(), None, UnixSeconds(at))),
                 found: None,
+                visits: VisitBatch::default(),
                 method,
             });
             saver.wait().expect("one is under way").unwrap();
@@ -167,7 +176,13 @@ mod tests {
         let coverage = Coverage::new(Grid::new(1000, 100, 10));
         let saved =
             Saved { disk: "wwn-1".to_owned(), at: UnixSeconds(16), coverage, pass: None, ended: EndedPass::default() };
-        saver.start(SaveJob { saved, learnt: None, found: None, method: SaveMethod::Durably });
+        saver.start(SaveJob {
+            saved,
+            learnt: None,
+            found: None,
+            visits: VisitBatch::default(),
+            method: SaveMethod::Durably,
+        });
         assert!(saver.wait().expect("one is under way").is_err());
     }
 

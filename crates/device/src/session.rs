@@ -4,9 +4,10 @@ use crate::claim::{self, ClaimError, DiskClaim};
 use crate::control::SessionControl;
 use crate::detector::{self, Detector};
 use crate::output::{Existing, OutputError, OutputFile};
+use crate::pump;
 use crate::pump::Steering;
-use crate::pump::{self, Watcher};
-use crate::saver::{SaveJob, Saver};
+use crate::run_recorder::RunRecorder;
+use crate::saver::Saver;
 use crate::standstill::Standstill;
 use crate::store::{SaveMethod, StateStore, StoreError};
 use crate::subject::Subject;
@@ -15,25 +16,13 @@ use crate::{clock, ioprio};
 use scrubjay_core::finding::FoundList;
 use scrubjay_core::scrub::coverage::Coverage;
 use scrubjay_core::scrub::idle::{Goal, Pacing, PolicyConfig, SavedObservations};
-use scrubjay_core::scrub::machine::{Event, Op};
-use scrubjay_core::scrub::recording::RecordingEntry;
-use scrubjay_core::scrub::saved::Saved;
 use scrubjay_core::scrub::tour::{Grid, OrderKind};
 use scrubjay_core::scrub::{Config, Pass, Scrub, ScrubReport, ScrubState};
 use scrubjay_core::units::{Bytes, Nanos, SECTOR_BYTES, SectorRange, UnixSeconds};
-use std::fmt;
-use std::io::{self, BufWriter, Write};
+use std::io::BufWriter;
 use std::ops::Range;
 use std::path::PathBuf;
 
-/// Interval of durable saves. "At least every 5 s" is promised.
-const SAVE_INTERVAL: Nanos = Nanos::from_secs(4);
-/// Shortest interval between hasty saves, which are made in between, whenever another hundredth was verified. Without them a
-/// small or fast disk would have little to resume from.
-const UNSYNCED_SAVE_INTERVAL: Nanos = Nanos::from_millis(30);
-const UNSYNCED_SAVE_SHARE: u64 = 100;
-/// Interval of progress reports.
-const PUBLISH_INTERVAL: Nanos = Nanos::from_millis(200);
 /// A pass that goes on is called old if it was begun at least this many days ago.
 const AGE_TOLD_DAYS: u64 = 2;
 const DAY_SECONDS: u64 = 86_400;
@@ -255,6 +244,7 @@ impl ScrubSession {
         config.today = clock::today();
         let record_head = record_head(&self.facts.id, &config, order, policy, coverage.grid());
         let order = order.order(&coverage.verified());
+        let is_whole = config.range == coverage.grid().disk();
         let mut scrub = Scrub::new(config, order, policy.policy(), coverage, pass);
         if let Some(learnt) = &self.learnt {
             scrub.recall(learnt);
@@ -268,6 +258,7 @@ impl ScrubSession {
             saved_at: config.started,
             unsynced_at: Nanos::ZERO,
             saved_count: 0,
+            is_measured: is_whole && self.subject.has_surface() && self.subject.id().is_certain,
             found_saved: (scrub.pass().findings.clone(), SaveMethod::Durably),
             corrected_before: scrub.pass().corrected,
             published_at: Nanos::ZERO,
@@ -298,7 +289,7 @@ impl ScrubSession {
         };
         pump::run(&mut scrub, &mut *self.verifier.verifier, &mut *self.detector, &mut recorder, &mut steer);
         let report = recorder.report(&scrub, clock::now());
-        recorder.save_last(&scrub);
+        recorder.save_last(&mut scrub);
         recorder.end_record();
         (recorder.publish)(&report, &recorder.troubles);
         SessionEnded {
@@ -437,162 +428,4 @@ fn record_head(id: &str, config: &Config, order: OrderKind, policy: PolicyConfig
         started.0,
         today.0,
     )
-}
-
-/// Saves, publishes and records while the pump runs.
-struct RunRecorder<'a> {
-    subject: &'a dyn Subject,
-    store: &'a StateStore,
-    /// `None` where no thread could be started: saves then happen between turns.
-    saver: Option<Saver>,
-    record: Option<BufWriter<OutputFile>>,
-    publish: &'a mut dyn FnMut(&ScrubReport, &[String]),
-    saved_at: Nanos,
-    unsynced_at: Nanos,
-    saved_count: u64,
-    /// The findings that are saved, and how.
-    found_saved: (FoundList, SaveMethod),
-    /// What earlier runs of the pass had found wrong (count).
-    corrected_before: u64,
-    published_at: Nanos,
-    standstill: Standstill,
-    control: &'a SessionControl,
-    troubles: Vec<String>,
-    is_saved: bool,
-    is_recorded: bool,
-}
-
-impl RunRecorder<'_> {
-    /// Notes a trouble once, however often it occurs.
-    fn trouble(&mut self, problem: &str, error: &io::Error) {
-        if !self.troubles.iter().any(|trouble| trouble.starts_with(problem)) {
-            self.troubles.push(format!("{problem}: {error}"));
-        }
-    }
-
-    /// The report, without the time for which the whole process was stopped.
-    fn report(&self, scrub: &Scrub, now: Nanos) -> ScrubReport {
-        let report = scrub.report(now);
-        let elapsed = report.elapsed.since(self.standstill.total);
-        ScrubReport { elapsed, found_only: self.found_only(scrub), ..report }
-    }
-
-    /// Wrong places of the pass that were only found, in this run or in earlier ones (count).
-    fn found_only(&self, scrub: &Scrub) -> u64 {
-        let Pass { corrected, found_only, .. } = scrub.pass();
-        found_only + if self.subject.may_repair() { 0 } else { corrected - self.corrected_before }
-    }
-
-    /// Begins a save. No other save may be under way.
-    fn save(&mut self, scrub: &Scrub, method: SaveMethod) {
-        let is_complete = scrub.state() == ScrubState::Complete;
-        let pass = (!is_complete).then(|| Pass {
-            found_only: self.found_only(scrub),
-            tallies: self.subject.tallies(),
-            ..scrub.pass().clone()
-        });
-        let ended = scrub.pass().ended();
-        let coverage = scrub.coverage().clone();
-        let saved = Saved { disk: self.subject.id().key(), at: clock::today(), coverage, pass, ended };
-        self.saved_count = scrub.pass().done.count();
-        let learnt = (method == SaveMethod::Durably).then(|| scrub.learnt(clock::now()).with_clock(&clock::name()));
-        let learnt = learnt.filter(SavedObservations::is_any);
-        let findings = &scrub.pass().findings;
-        // What survives a loss of power must not lose its findings to it.
-        let (saved_list, saved_by) = &self.found_saved;
-        let is_behind = findings != saved_list || method == SaveMethod::Durably && *saved_by == SaveMethod::Unsynced;
-        let found = (!is_complete && is_behind).then(|| (scrub.pass().begun, findings.clone()));
-        if let Some((_, list)) = &found {
-            self.found_saved = (list.clone(), method);
-        }
-        let job = SaveJob { saved, learnt, found, method };
-        match &mut self.saver {
-            Some(saver) => saver.start(job),
-            None => self.note_saved(job.save(self.store)),
-        }
-    }
-
-    /// Saves the state at the end, and waits for it.
-    fn save_last(&mut self, scrub: &Scrub) {
-        self.await_save();
-        self.save(scrub, SaveMethod::Durably);
-        self.await_save();
-    }
-
-    fn await_save(&mut self) {
-        if let Some(result) = self.saver.as_mut().and_then(Saver::wait) {
-            self.note_saved(result);
-        }
-    }
-
-    fn note_saved(&mut self, result: io::Result<()>) {
-        self.is_saved = result.is_ok();
-        if !self.is_saved {
-            self.found_saved = (FoundList::default(), SaveMethod::Unsynced); // perhaps not saved either
-        }
-        if let Err(error) = result {
-            self.trouble(&format!("STATE NOT SAVED in {}", self.store.path().display()), &error);
-        }
-    }
-
-    fn record(&mut self, entry: &dyn fmt::Display) {
-        if let Some(file) = &mut self.record
-            && let Err(error) = writeln!(file, "{entry}")
-        {
-            self.lose_record(&error);
-        }
-    }
-
-    /// Puts the recording in its place, if all of it can be written.
-    fn end_record(&mut self) {
-        let Some(file) = self.record.take() else { return };
-        let ended = file.into_inner().map_err(io::IntoInnerError::into_error);
-        if let Err(error) = ended.and_then(|output| Ok(output.commit()?)) {
-            self.lose_record(&error);
-        }
-    }
-
-    fn lose_record(&mut self, error: &io::Error) {
-        self.trouble("THE RECORD IS NOT WRITTEN", error);
-        (self.record, self.is_recorded) = (None, false);
-    }
-}
-
-impl Watcher<Scrub> for RunRecorder<'_> {
-    fn received(&mut self, now: Nanos, event: &Event) {
-        self.record(&RecordingEntry::Handled { now, event: *event });
-    }
-
-    fn issued(&mut self, now: Nanos, op: &Op) {
-        self.record(&RecordingEntry::Issued { now, op: *op });
-    }
-
-    fn turned(&mut self, now: Nanos, scrub: &Scrub) {
-        self.standstill.turned(now, self.control.take_continued());
-        if now.since(self.published_at) >= PUBLISH_INTERVAL && !self.standstill.is_uncertain(now) {
-            self.published_at = now;
-            let report = self.report(scrub, now);
-            (self.publish)(&report, &self.troubles);
-        }
-        if let Some(result) = self.saver.as_mut().and_then(Saver::poll) {
-            self.note_saved(result);
-        }
-        if self.saver.as_ref().is_some_and(Saver::is_busy) {
-            return;
-        }
-        let new = scrub.pass().done.count() - self.saved_count;
-        if now.since(self.saved_at) >= SAVE_INTERVAL {
-            (self.saved_at, self.unsynced_at) = (now, now);
-            self.save(scrub, SaveMethod::Durably);
-        } else if new > self.subject.sectors() / UNSYNCED_SAVE_SHARE
-            && now.since(self.unsynced_at) >= UNSYNCED_SAVE_INTERVAL
-        {
-            self.unsynced_at = now;
-            self.save(scrub, SaveMethod::Unsynced);
-        }
-    }
-
-    fn is_present(&mut self) -> bool {
-        self.subject.is_present()
-    }
 }

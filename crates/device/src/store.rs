@@ -2,6 +2,7 @@
 
 use crate::output::{self, Existing, OutputFile};
 use crate::owner::{self, Meddler};
+use crate::speed::SpeedStore;
 use rustix::fs::OFlags;
 use scrubjay_core::finding::FoundList;
 use scrubjay_core::scrub::idle::{LEARNT_BYTES_MAX, SavedObservations};
@@ -110,9 +111,14 @@ impl StateStore {
             owner::meddler(folder).map_err(fail)?.map_or(Ok(()), |meddler| Err(meddled(meddler)))?;
         }
         let store = StateStore::at(folder, disk, part);
-        for path in
-            [store.path.clone(), store.sibling_path("hasty"), store.sibling_path("learnt"), store.sibling_path("found")]
-        {
+        for path in [
+            store.path.clone(),
+            store.sibling_path("hasty"),
+            store.sibling_path("learnt"),
+            store.sibling_path("found"),
+            store.sibling_path("visits"),
+            store.sibling_path("maps"),
+        ] {
             output::sweep(&path);
         }
         OutputFile::create(&store.sibling_path("probe"), Existing::Replaced).map_err(|error| fail(error.into()))?;
@@ -128,6 +134,11 @@ impl StateStore {
     /// Path of the state file.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// What is known of how fast the disk answers.
+    pub fn speed(&self) -> SpeedStore {
+        SpeedStore::beside(&self.path)
     }
 
     /// The state saved last; `None` when there is none.

@@ -48,6 +48,11 @@ pub trait Subject: Send {
         None
     }
 
+    /// Whether its addresses are places of one medium, so that how long each takes is worth a map.
+    fn has_surface(&self) -> bool {
+        false
+    }
+
     /// Whether what is counted as corrected may be repaired; otherwise it is only found. (A subject that counts none leaves this.)
     fn may_repair(&self) -> bool {
         true

@@ -103,7 +103,7 @@ impl Detector for OwnerDetector {
 struct ProgressPrinter(Nanos);
 
 impl pump::Watcher<Scrub> for ProgressPrinter {
-    fn turned(&mut self, now: Nanos, scrub: &Scrub) {
+    fn turned(&mut self, now: Nanos, scrub: &mut Scrub) {
         if now.since(self.0) < Nanos::from_secs(2) {
             return;
         }

@@ -19,6 +19,7 @@ pub mod idle;
 pub mod imagined;
 mod latency;
 pub mod machine;
+mod measured;
 mod overlap;
 mod pass;
 pub mod recording;
@@ -38,12 +39,14 @@ use crate::range_set::RangeSet;
 use crate::scrub::coverage::Coverage;
 use crate::scrub::idle::{AccessPattern, DiskView, IdlePolicy, Observed, PolicyState, SavedObservations, ServiceTimes};
 use crate::scrub::machine::{Event, Machine, Op, OpId};
-use crate::scrub::tour::ScanOrder;
+use crate::scrub::tour::{ScanOrder, SegmentPlace};
 use crate::scrub::verdict::{Cause, Unreadable, VerifyOutcome};
+use crate::surface::visit::Visit;
 use crate::units::{Bytes, Nanos, SECTOR_BYTES, Sector, SectorRange, UnixSeconds};
 use escalate::Escalation;
 use failures::{FailureStep, Failures};
 use foreground::ForegroundTracker;
+use measured::{OwnTiming, VisitRecorder};
 
 /// The pause before a range whose verification was inconclusive is asked for again.
 const RETRY_PAUSE: Nanos = Nanos::from_millis(500);
@@ -106,6 +109,7 @@ pub struct Scrub {
     /// Whether the tour's next range begins there.
     is_next_adjacent: bool,
     roots: Vec<Root>,
+    measured: VisitRecorder,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -179,6 +183,7 @@ impl Scrub {
             ends_at: None,
             is_next_adjacent: false,
             roots: Vec::new(),
+            measured: VisitRecorder::default(),
         }
     }
 
@@ -190,6 +195,11 @@ impl Scrub {
     /// The coverage map so far, to be saved.
     pub fn coverage(&self) -> &Coverage {
         &self.coverage
+    }
+
+    /// What was measured in each segment since this was asked the last time; once the scrub has ended, or `is_last`, all of it.
+    pub fn take_visits(&mut self, is_last: bool) -> Vec<(SegmentPlace, Visit)> {
+        self.measured.take(is_last || self.state != ScrubState::Running)
     }
 
     /// The observations that the policy decides by.
@@ -349,7 +359,7 @@ impl Scrub {
 
     fn on_completed(&mut self, now: Nanos, id: OpId, outcome: VerifyOutcome, started: Nanos, finished: Nanos) {
         let at = self.in_flight.iter().position(|op| op.id == id).expect("only operations that were given complete");
-        let OwnRequest { range, access, idle, .. } = self.in_flight.swap_remove(at);
+        let OwnRequest { range, access, idle, issued, .. } = self.in_flight.swap_remove(at);
         let idle = self.foreground.idle_by(finished, &self.seen).since(idle);
         let service = self.foreground.own_service(finished.since(started), idle);
         self.foreground.account(started, finished, &mut self.seen.slowdown);
@@ -359,6 +369,9 @@ impl Scrub {
         match outcome {
             VerifyOutcome::Clean => {
                 self.seen.service.add(range.bytes(), access, service, finished);
+                if self.config.depth == 1 && idle >= finished.since(issued) {
+                    self.measure(now, range, access, finished.since(started));
+                }
                 self.on_verified(now, range);
             }
             // The service times of these say nothing about the next request's.
@@ -382,6 +395,14 @@ impl Scrub {
             },
             VerifyOutcome::Gone => self.state = ScrubState::Gone,
         }
+    }
+
+    /// Notes how long a request took that had the disk for itself.
+    fn measure(&mut self, now: Nanos, range: SectorRange, access: AccessPattern, time: Nanos) {
+        let place = self.coverage.grid().place_of(range.start);
+        let hour = self.date(now).0.saturating_sub(self.pass.begun.0) / 3600;
+        let is_next = access == AccessPattern::Sequential;
+        self.measured.add(OwnTiming { place, bytes: range.bytes(), time, is_next, hour });
     }
 
     fn on_verified(&mut self, now: Nanos, range: SectorRange) {

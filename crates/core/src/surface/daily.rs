@@ -93,6 +93,11 @@ impl PartTimes {
 }
 
 impl DailyTimes {
+    /// The days, the oldest first.
+    pub fn all(&self) -> &[PartTimes] {
+        &self.days
+    }
+
     /// The days of a pass so far, by the hours since it began.
     pub fn of_visits(pass: &PassVisits) -> DailyTimes {
         let mut days = DailyTimes::default();

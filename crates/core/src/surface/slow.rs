@@ -10,7 +10,7 @@ use crate::units::SectorRange;
 /// A region is slow from this ratio to its neighbours on.
 pub const SLOW_RATIO: f64 = 1.25;
 /// And from this many standard deviations of what regions differ by (estimated from their median).
-const SLOW_DEVIATIONS: f64 = 5.0;
+const SLOW_DEVIATIONS: f64 = 4.5;
 /// A slow place reaches as far as regions are this share of that behind.
 const EDGE: f64 = 0.6;
 /// A region says something from this many visits on.
