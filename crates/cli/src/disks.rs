@@ -198,11 +198,9 @@ pub struct ScrubRecord {
 impl ScrubRecord {
     /// Reads the saved state of a disk's scrubs, and finds the process that claims it.
     pub fn of(disk: &InventoryDisk, watch: Option<&WatchDocument>) -> ScrubRecord {
-        // The watch may keep states in another folder.
-        let folder = watch.map_or_else(store::default_folder, |watch| PathBuf::from(&watch.folder));
         let (key, sectors) = (disk.id.key(), disk.bytes.sectors());
         let record = ScrubRecord { is_readable: true, scrubbed_by: claim::holder(&key), ..ScrubRecord::default() };
-        let Ok(saved) = StateStore::at(&folder, &key, None).load(&key, sectors) else {
+        let Ok(saved) = state_of(disk, watch).load(&key, sectors) else {
             return ScrubRecord { is_readable: false, ..record };
         };
         let Some(saved) = saved.filter(|_| disk.id.is_certain) else { return record };
@@ -246,6 +244,12 @@ impl ScrubRecord {
             (None, None, None) => "-".to_owned(),
         }
     }
+}
+
+/// Where the state of a disk's scrubs is kept. (The watch may keep it in another folder.)
+pub fn state_of(disk: &InventoryDisk, watch: Option<&WatchDocument>) -> StateStore {
+    let folder = watch.map_or_else(store::default_folder, |watch| PathBuf::from(&watch.folder));
+    StateStore::at(&folder, &disk.id.key(), None)
 }
 
 /// The first unreadable sector of the pass under way, or of the coverage map the first region that has one.

@@ -17,6 +17,7 @@ mod folder;
 mod observed;
 pub mod past;
 mod protocol;
+pub mod surface;
 pub mod version;
 pub mod wording;
 pub mod zone;

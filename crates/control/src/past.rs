@@ -124,6 +124,58 @@ pub struct DiskDetail {
     /// Its benchmark results.
     #[serde(default)]
     pub bench: BenchPast,
+    /// How fast each part of it answers.
+    #[serde(default)]
+    pub speed: SurfaceSpeed,
+}
+
+/// How fast each part of a disk answers, as its scrubs measured it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SurfaceSpeed {
+    /// When the pass began that was measured; 0: none was.
+    pub begun: u64,
+    /// When it ended; null: it is under way.
+    pub ended: Option<u64>,
+    /// Parts of one size, from the first sector to the last, at most [`SURFACE_PARTS`]; empty: nothing was measured.
+    pub parts: Vec<SpeedPart>,
+    /// When the pass before began; 0: there was none.
+    pub before_begun: u64,
+    /// The median speed of each part in the pass before, in bytes a second; 0: not measured. Empty: there was none.
+    pub before: Vec<u64>,
+    /// Places that answer slower than those around them, from the first sector on; not all of many.
+    pub slow: Vec<SlowEntry>,
+    /// How many there are.
+    pub slow_places: u64,
+    /// Whole passes of which a map is kept.
+    pub passes: u64,
+}
+
+/// How fast a part of a disk answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpeedPart {
+    /// The median of its regions, in bytes a second; 0: not measured.
+    pub typical: u64,
+    /// Its slowest region, in bytes a second; 0: not measured.
+    pub slowest: u64,
+    /// What is usual around it, in bytes a second: the curve of the zones; 0: not known.
+    pub around: u64,
+    /// The 99th percentile of its requests, in nanoseconds a MiB; 0: not measured.
+    pub p99_nanos: u64,
+}
+
+/// A place that answers slower than those around it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SlowEntry {
+    /// The first sector.
+    pub start: u64,
+    /// How many.
+    pub count: u64,
+    /// How many times as long a request takes.
+    pub ratio: f64,
+    /// The most visits to one region in which a request stalled for a tenth of a second or longer; 7: or more.
+    pub stalled: u8,
+    /// Whether it was slow in earlier passes too, so often that chance does not explain it.
+    pub lasts: bool,
 }
 
 /// The results that `bench disk` kept for a disk.

@@ -39,6 +39,7 @@ mod serde_words;
 pub mod settings;
 pub mod sockets;
 pub mod subject_state;
+pub mod surface;
 pub mod target;
 pub mod verify_bench;
 pub mod zfs_pool;

@@ -4,7 +4,7 @@ use crate::letter::Wording;
 use crate::sentence::Sentences;
 use crate::{
     advice, array, card, channel, condition, doing, failures, found, health, history, hold, letter, paced, pool,
-    pool_scrub, reading, scrubbed, status,
+    pool_scrub, reading, scrubbed, status, surface,
 };
 use scrubjay_core::units::UnixSeconds;
 use scrubjay_watch::calendar::{DAY, UtcCalendar};
@@ -42,6 +42,7 @@ pub fn catalogue() -> Vec<Chapter> {
         chapter::<health::CounterWords>(),
         chapter::<health::WarningWords>(),
         chapter::<health::FailedWords>(),
+        chapter::<surface::SpeedWords>(),
         chapter::<failures::FailuresWords>(),
         chapter::<failures::FailuresSteps>(),
         chapter::<health::RateWords>(),

@@ -35,6 +35,7 @@ mod reading;
 mod scrubbed;
 mod sentence;
 mod status;
+mod surface;
 mod texts;
 
 pub use array::mismatched;
@@ -59,4 +60,5 @@ pub use status::{
     NotKnownWhy, and_more, light, not_known, observed_reads, observed_sends, of_before, overdue, scrub_begins, to_do,
     to_do_line, verdict, would_be_read,
 };
+pub use surface::SpeedWords;
 pub use texts::MessageTexts;

@@ -3,6 +3,7 @@
 use super::explained::Explained;
 use super::text;
 use scrubjay_control::ArrayEntry;
+use scrubjay_control::past::SurfaceSpeed;
 use scrubjay_daemon::smartctl::exit::SmartctlExit;
 use scrubjay_watch::counters;
 use scrubjay_watch::health::HealthSign;
@@ -41,6 +42,8 @@ pub struct ExplainDocument {
     smartctl: SmartctlDocument,
     /// The records of Scrubjay's scrubs; null: no disk was named.
     scrub: Option<FoundDocument>,
+    /// How fast its places answer; null: no disk was named, or it cannot be told from others.
+    speed: Option<SurfaceSpeed>,
     /// The pools of ZFS that it is a member of.
     pools: Vec<ArrayEntry>,
     /// What one reading cannot show.
@@ -140,6 +143,7 @@ impl ExplainDocument {
                 retries: record.retries,
                 scrubbed_by: record.scrubbed_by,
             }),
+            speed: explained.speed.clone(),
             pools: explained.pools.clone(),
             not_known: text::unknown(explained),
             to_do: explained.to_do(),

@@ -1,14 +1,16 @@
 //! One disk with all that is known of it: its state, what to do, and the exit code.
 
-use crate::disks::ScrubRecord;
+use crate::disks::{ScrubRecord, state_of};
 use crate::exit::Exit;
 use crate::say::shown_path;
 use crate::zfs;
+use scrubjay_control::past::SurfaceSpeed;
 use scrubjay_control::{ArrayEntry, DiskEntry, WatchDocument};
 use scrubjay_core::units::Bytes;
 use scrubjay_daemon::smartctl::obstacle::SmartObstacle;
 use scrubjay_daemon::smartctl::parse::SmartctlAnswer;
 use scrubjay_device::inventory::InventoryDisk;
+use scrubjay_jobs::surface::surface_speed;
 use scrubjay_watch::facts::{self, MediaKind};
 use scrubjay_watch::health::{HealthSign, HealthState, OwnEvidence};
 use scrubjay_watch::single;
@@ -25,6 +27,8 @@ pub struct Explained {
     pub disk: Option<InventoryDisk>,
     /// The record of its scrubs.
     pub record: Option<ScrubRecord>,
+    /// How fast its places answer; `None`: no disk was named, or it cannot be told from others.
+    pub speed: Option<SurfaceSpeed>,
     /// The watch's entry of the disk, if the watch runs.
     pub watched: Option<DiskEntry>,
     /// The pools of ZFS that it is a member of.
@@ -44,10 +48,13 @@ impl Explained {
         let name = disk.as_ref().and_then(|disk| disk.path.file_name()).map(|name| name.to_string_lossy().into_owned());
         let is_match = |entry: &&DiskEntry| name.is_some() && entry.name == name;
         let watched = watch.and_then(|watch| watch.disks.iter().find(is_match)).cloned();
+        let named = disk.as_ref().filter(|disk| disk.id.is_certain);
+        let speed = named.map(|disk| surface_speed(&state_of(disk, watch).speed().known(), |date| date));
         let pools = name.as_deref().map(zfs::pools_of).unwrap_or_default();
         Explained {
             watched,
             pools,
+            speed,
             ..Explained::from_facts(name.unwrap_or_else(|| "the disk".to_owned()), disk, record, answer)
         }
         .with_watch_judgement()
@@ -94,7 +101,7 @@ impl Explained {
         let state = if is_virtual { HealthState::Virtual } else { state };
         let is_absent = answer.outcome == Err(SmartObstacle::Absent);
         let state = if is_absent && state == HealthState::Unknown { HealthState::Missing } else { state };
-        Explained { name, disk, record, watched: None, pools: Vec::new(), answer, state, signs }
+        Explained { name, disk, record, speed: None, watched: None, pools: Vec::new(), answer, state, signs }
     }
 
     /// Why there are no SMART data.

@@ -3,6 +3,7 @@
 use super::explained::Explained;
 use crate::say::{prose_width, wrapped};
 use crate::zfs;
+use scrubjay_control::surface;
 use scrubjay_control::wording::now_of;
 use scrubjay_control::wording::{date, moment};
 use scrubjay_control::{ArrayEntry, DiskEntry};
@@ -16,6 +17,8 @@ use scrubjay_watch::health::{BaseRate, HealthState};
 use scrubjay_words::{base_rate, counter, nvme_warnings};
 use std::io::{self, Write};
 
+/// Columns of the line that draws the speed of each part.
+const SPEED_COLUMNS: usize = 64;
 /// Columns of the labels.
 const LABEL: usize = 12;
 
@@ -35,6 +38,7 @@ pub fn write(explained: &Explained, width: Option<usize>, out: &mut impl Write) 
         ("Drive says", drive(explained)),
         ("Counters", counters(explained)),
         ("Our scrubs", scrubs(explained)),
+        ("Speed", speed(explained, width - LABEL)),
         ("The watch", watch(explained)),
         ("Pool", pools(explained)),
         ("Not known", unknown(explained)),
@@ -185,6 +189,17 @@ fn scrubs(explained: &Explained) -> Vec<String> {
     let mut scrubs = vec![format!("last full read: {}; {bad}", record.last_full_read())];
     scrubs.extend(record.pass_share.map(|share| format!("a pass is at {:.0} %", (share * 100.0).floor())));
     scrubs
+}
+
+/// How fast its places answer.
+fn speed(explained: &Explained, width: usize) -> Vec<String> {
+    let Some(speed) = explained.speed.as_ref().filter(|_| explained.record.as_ref().is_some_and(|of| of.is_readable))
+    else {
+        return Vec::new();
+    };
+    let drawn = surface::drawn(speed, SPEED_COLUMNS.min(width));
+    let words = surface::in_words(speed, &explained.name, date);
+    Some(drawn).filter(|drawn| !drawn.is_empty()).into_iter().chain(words).collect()
 }
 
 /// How the watch reads the disk.

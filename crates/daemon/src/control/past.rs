@@ -5,13 +5,14 @@ use crate::time::WatchClock;
 use scrubjay_control::SCHEMA;
 use scrubjay_control::past::{
     BenchEntry, BenchPast, CounterEntry, CounterTrend, DiskDetail, DiskPast, DriveReported, FindingEntry, MONTHS,
-    PassEntry, PastDocument, PastEvent, SURFACE_PARTS, SurfacePart,
+    PassEntry, PastDocument, PastEvent, SURFACE_PARTS, SurfacePart, SurfaceSpeed,
 };
 use scrubjay_core::bench::compare::{BenchComparison, PastBench, compare};
 use scrubjay_core::units::{SECTOR_BYTES, UnixSeconds};
 use scrubjay_device::inventory::{self, is_alike};
 use scrubjay_device::store::StateStore;
 use scrubjay_jobs::bench_log::BenchLog;
+use scrubjay_jobs::surface::surface_speed;
 use scrubjay_watch::calendar::DAY;
 use scrubjay_watch::counters::CounterKind;
 use scrubjay_watch::facts::{DiskKey, SubjectKey};
@@ -47,6 +48,9 @@ pub fn past(
         DiskExtras {
             surface: id.as_deref().map_or_else(Vec::new, |id| surface(folder, clock, id, row, passes)),
             bench: bench(folder, clock, id.as_deref(), &row.facts.key),
+            speed: id.as_deref().map_or_else(SurfaceSpeed::default, |id| {
+                surface_speed(&StateStore::at(folder, id, None).speed().known(), |date| clock.by_watch(date))
+            }),
         }
     })
 }
@@ -58,6 +62,8 @@ pub struct DiskExtras {
     pub surface: Vec<SurfacePart>,
     /// Its benchmark results.
     pub bench: BenchPast,
+    /// How fast its places answer.
+    pub speed: SurfaceSpeed,
 }
 
 /// Finds the data from other files for a disk with this row and these passes.
@@ -212,6 +218,7 @@ fn detail(
     Ok(DiskDetail {
         surface: extras.surface,
         bench: extras.bench,
+        speed: extras.speed,
         events: history.events(EVENTS_OF_DISK_MAX, Some(key))?.into_iter().map(event_entry).collect(),
         passes: history.passes(key)?.into_iter().take(100).map(pass).collect(),
         findings: history.findings(key)?.into_iter().take(256).map(finding).collect(),

@@ -2,7 +2,7 @@
 
 use super::actions::BackTo;
 use super::view::PageView;
-use super::{actions, bench, disks, frame, surface, timeline, tone, trends};
+use super::{actions, bench, disks, frame, speed, surface, timeline, tone, trends};
 use crate::feed::PictureTime;
 use maud::{Markup, html};
 use scrubjay_control::DiskEntry;
@@ -57,6 +57,7 @@ pub fn page(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> M
             }
             @if let Some(detail) = detail { (findings(disk.name.as_deref().unwrap_or(&disk.last_name), &detail.findings)) }
         }
+        (speed::section(disk, detail))
         (smart(view, disk, past))
         @if let Some(detail) = detail {
             section aria-labelledby="trends" { h2 #trends { "Trends" } (trends::of(detail, status.time)) }

@@ -10,6 +10,7 @@ pub mod disk;
 mod disks;
 mod frame;
 pub mod front;
+mod speed;
 mod surface;
 mod timeline;
 mod tone;
