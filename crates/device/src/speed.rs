@@ -29,6 +29,8 @@ const HEAD: usize = 8 + 5 * 8 + DAYS * PARTS;
 /// Maps that are kept, at most: the first ones, which are the disk's past, and those of two years of months.
 const FIRST_MAPS: usize = 3;
 const MAPS_MAX: usize = FIRST_MAPS + 24;
+/// Visits that are read at once.
+const CHUNK: usize = 1 << 14;
 /// The longest file of maps, in bytes.
 const MAPS_BYTES_MAX: u64 = (MAPS_MAX as u64 + 1) * (Grid::REGIONS_MAX * 3 + 64);
 
@@ -55,8 +57,6 @@ pub struct SpeedStore {
 pub struct KnownSpeed {
     /// The pass under way, or the last one.
     pub pass: Option<PassVisits>,
-    /// The last days on which it was read.
-    pub days: DailyTimes,
     /// The maps of whole passes, the oldest first.
     pub maps: Vec<SpeedMap>,
 }
@@ -125,12 +125,16 @@ impl SpeedStore {
 
     /// All that is known. What is damaged is not.
     pub fn known(&self) -> KnownSpeed {
-        let (pass, before) = self.known_pass().map_or((None, DailyTimes::default()), |(pass, days)| (Some(pass), days));
-        let days = before.followed_by(pass.as_ref().map(DailyTimes::of_visits).unwrap_or_default());
-        KnownSpeed { pass, days, maps: self.maps() }
+        KnownSpeed { pass: self.known_pass().map(|(pass, _)| pass), maps: self.maps() }
     }
 
-    fn maps(&self) -> Vec<SpeedMap> {
+    /// The last days on which the disk was read.
+    pub fn days(&self) -> DailyTimes {
+        self.known_pass().map(|(pass, days)| days.followed_by(DailyTimes::of_visits(&pass))).unwrap_or_default()
+    }
+
+    /// The maps of whole passes, the oldest first: those that are whole, of the last division of the disk.
+    pub fn maps(&self) -> Vec<SpeedMap> {
         let mut bytes = Vec::new();
         let read = open(&self.maps, false).and_then(|file| file.take(MAPS_BYTES_MAX).read_to_end(&mut bytes));
         let (mut maps, mut at) = (Vec::new(), 0);
@@ -148,11 +152,13 @@ impl SpeedStore {
     fn known_pass(&self) -> Option<(PassVisits, DailyTimes)> {
         let file = open(&self.visits, false).ok()?;
         let (mut pass, days) = read_head(&file)?;
-        let mut bytes = vec![0; pass.visits_mut().len() * Visit::BYTES];
-        file.read_exact_at(&mut bytes, HEAD as u64).ok()?;
-        let saved =
-            bytes.chunks_exact(Visit::BYTES).map(|bytes| Visit::of_bytes(bytes.try_into().expect("whole visits")));
-        pass.visits_mut().iter_mut().zip(saved).for_each(|(visit, saved)| *visit = saved);
+        let mut bytes = vec![0; CHUNK * Visit::BYTES];
+        for (number, chunk) in pass.visits_mut().chunks_mut(CHUNK).enumerate() {
+            let bytes = &mut bytes[..chunk.len() * Visit::BYTES];
+            file.read_exact_at(bytes, (HEAD + number * CHUNK * Visit::BYTES) as u64).ok()?;
+            let saved = bytes.chunks_exact(Visit::BYTES).map(|of| Visit::of_bytes(of.try_into().expect("a visit")));
+            chunk.iter_mut().zip(saved).for_each(|(visit, saved)| *visit = saved);
+        }
         Some((pass, days))
     }
 }
@@ -223,7 +229,7 @@ mod tests {
         let begun: Vec<u64> = known.maps.iter().map(|map| map.begun.0 / 1000).collect();
         assert_eq!((&begun[..4], begun.last()), (&[1, 2, 3, 17][..], Some(&40)));
         assert_eq!(known.maps[5].regions[7].typical.code(), 100);
-        assert_eq!(known.days.all().len(), DAYS, "one of each pass");
+        assert_eq!(store.days().all().len(), DAYS, "one of each pass");
         assert_eq!(known.pass.unwrap().all().count() as u64, grid.region_count());
         // Another division of the disk: the old maps say nothing of its regions.
         store.add(&batch(Grid::new(2000, 20, 2), 90_000, 7)).unwrap();

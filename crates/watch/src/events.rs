@@ -7,6 +7,7 @@ use crate::incident::IncidentSubject;
 use crate::loss::HistoryLoss;
 use crate::rows::{MessageRow, RowKey, WatchRow};
 use crate::settings::WatchSettings;
+use crate::slowness::Slowness;
 use scrubjay_core::units::{Nanos, UnixSeconds};
 
 /// A person's command.
@@ -45,6 +46,8 @@ pub enum WatchEvent {
     Smart(String, SmartReading),
     /// Requests of programs failed at the disk of this name, by the kernel's word; those of the watch's own sessions are not among them.
     Failures(String, FailedRequests),
+    /// How slow the disk of this name is, by the maps of its scrubs.
+    Slow(String, Slowness),
     /// A report of a session on this disk or array. After a start the pump also reports what sessions have kept, as
     /// stopped, with the date with which they were begun.
     Session(SessionSubject, SessionNews),

@@ -2,6 +2,7 @@
 
 use crate::counters::{CounterHistory, CounterKind};
 use crate::facts::{MediaKind, ScsiSense};
+use crate::slowness::{SlowBeside, Slowness};
 use crate::worded;
 use scrubjay_core::units::UnixSeconds;
 use std::collections::BTreeMap;
@@ -133,8 +134,15 @@ pub enum HealthSign {
         /// Writes.
         writes: u64,
     },
-    /// A read takes this many percent longer than it used to, and than reads of others of its model.
-    Slower(u32),
+    /// Reading it takes this many percent longer than it should.
+    Slow {
+        /// How many percent.
+        percent: u32,
+        /// Beside what.
+        beside: SlowBeside,
+    },
+    /// This many places of it are slower than those around them, pass after pass.
+    SlowPlaces(u32),
     /// A cable, a port or a power supply: transfer errors grow.
     Cable {
         /// The counter.
@@ -205,7 +213,8 @@ impl HealthSign {
             HealthSign::NoReads(_) | HealthSign::ReadsEnd { .. } => ("no reads", 1),
             HealthSign::NoVerdict { sectors, .. } => ("no verdict", sectors),
             HealthSign::Retries(count) => ("retries", count),
-            HealthSign::Slower(_) => ("slower", 1),
+            HealthSign::Slow { .. } => ("slow", 1),
+            HealthSign::SlowPlaces(places) => ("slow places", u64::from(places)),
             // An incident of its own tells of them.
             HealthSign::FailedRequests { .. } => return Vec::new(),
         };
@@ -252,8 +261,8 @@ pub struct OwnEvidence {
     pub unjudged: u64,
     /// All sectors of the disk.
     pub sectors: u64,
-    /// How much longer a read takes than in the disk's own past, in percent, beyond the same figure of its siblings.
-    pub slower_percent: u32,
+    /// How slow it is.
+    pub slowness: Slowness,
 }
 
 /// NVMe's warning bit for temperature, which is no reason to replace a disk.
@@ -265,8 +274,6 @@ const FLASH_REMAPPED_MANY: u64 = 100;
 const WORN_PERCENT: u8 = 90;
 /// Failed sessions in sequence from which on they are a sign: a single one may be a cable that was touched.
 const FAILED_SESSIONS: u32 = 3;
-/// Slowing in percent from which on it is a sign: the noise of a mean over a whole pass is a few percent.
-const SLOWER_PERCENT: u32 = 50;
 
 /// All signs against a disk, the gravest first.
 pub fn signs(
@@ -331,8 +338,10 @@ pub fn signs(
     if evidence.retries > 0 {
         signs.push(HealthSign::Retries(evidence.retries));
     }
-    if evidence.slower_percent >= SLOWER_PERCENT {
-        signs.push(HealthSign::Slower(evidence.slower_percent));
+    let Slowness { whole, places } = evidence.slowness;
+    signs.extend(whole.map(|(percent, beside)| HealthSign::Slow { percent, beside }));
+    if places > 0 {
+        signs.push(HealthSign::SlowPlaces(places));
     }
     signs.sort_by_key(|sign| std::cmp::Reverse(sign.state()));
     signs

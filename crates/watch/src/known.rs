@@ -6,6 +6,7 @@ use crate::failures::KnownFailures;
 use crate::health::{self, DriveReport, HealthSign, OwnEvidence};
 use crate::reading::ReadingState;
 use crate::rows::DiskRow;
+use crate::slowness::Slowness;
 use scrubjay_core::units::UnixSeconds;
 use std::collections::BTreeMap;
 
@@ -61,8 +62,8 @@ impl DiskState {
             word: DriveReport::default(),
             smart_read: UnixSeconds(0),
             unknown_since: UnixSeconds(0),
-            service_first: Vec::new(),
             service_last: 0,
+            slowness: Slowness::default(),
         };
         DiskState::restored(row, reading, now)
     }
@@ -104,8 +105,8 @@ impl DiskState {
         self.row.smart_read.0 == 0 || elapsed(now, self.row.smart_read) >= STALE_AFTER
     }
 
-    /// All signs against it. `slower`: by how many percent its reads take longer, beyond its siblings'.
-    pub fn signs(&self, now: UnixSeconds, slower: u32) -> Vec<HealthSign> {
+    /// All signs against it.
+    pub fn signs(&self, now: UnixSeconds) -> Vec<HealthSign> {
         let passes = &self.reading.row.passes;
         let evidence = OwnEvidence {
             unreadable: passes.unreadable_sectors(),
@@ -114,17 +115,9 @@ impl DiskState {
             reads_end: (passes.done > 0).then(|| (100.0 * (1.0 - passes.rest())) as u8),
             unjudged: passes.unjudged,
             sectors: passes.sectors,
-            slower_percent: slower,
+            slowness: self.row.slowness,
         };
         health::signs(now, self.row.facts.media, &self.row.word, &self.row.counters, &evidence)
-    }
-
-    /// By how many percent a read takes longer than in the first passes; 0 if it does not, or that is not known.
-    pub fn drift_percent(&self) -> u32 {
-        let mut first = self.row.service_first.clone();
-        first.sort_unstable();
-        let Some(&usual) = first.get(first.len() / 2).filter(|usual| first.len() == 3 && **usual > 0) else { return 0 };
-        (self.row.service_last.saturating_sub(usual) * 100 / usual).min(10_000) as u32
     }
 }
 

@@ -70,6 +70,7 @@ mod schedule;
 mod seen;
 pub mod settings;
 pub mod single;
+pub mod slowness;
 mod standing;
 mod state;
 pub mod status;

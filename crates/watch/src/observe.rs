@@ -241,9 +241,6 @@ fn note_temperature(disk: &mut DiskState, facts: &SmartFacts, limit: i32) {
 
 fn note_service(disk: &mut DiskState, nanos: u64) {
     disk.row.service_last = nanos;
-    if disk.row.service_first.len() < 3 {
-        disk.row.service_first.push(nanos);
-    }
 }
 
 /// Degrees above the temperature at which a disk is not read from which on it is too hot, if the drive names no limit of its own:

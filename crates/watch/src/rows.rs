@@ -11,6 +11,7 @@ use crate::incident::{CATCH_UP, IncidentKey, IncidentRow, MessageReason, PastInc
 use crate::letter::Letter;
 use crate::loss::HistoryLoss;
 use crate::passes::PassHistory;
+use crate::slowness::Slowness;
 use scrubjay_core::units::UnixSeconds;
 use std::collections::BTreeMap;
 
@@ -76,10 +77,11 @@ pub struct DiskRow {
     pub smart_read: UnixSeconds,
     /// Since when SMART could not be read, of a disk that does not sleep; 0: the last reading succeeded.
     pub unknown_since: UnixSeconds,
-    /// The mean time of a read in its first passes (three at most), in nanoseconds.
-    pub service_first: Vec<u64>,
     /// The mean time of a read in its last pass, in nanoseconds.
     pub service_last: u64,
+    /// How slow it is.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Slowness::is_none"))]
+    pub slowness: Slowness,
 }
 
 /// A message on its way by one channel.

@@ -103,7 +103,7 @@ impl Watch {
 
     /// The state of a disk, and its signs.
     pub(crate) fn health(&self, disk: &DiskState, now: UnixSeconds) -> (HealthState, Vec<HealthSign>) {
-        let mut signs = disk.signs(now, self.slower_percent(disk));
+        let mut signs = disk.signs(now);
         signs.extend(self.failures_sign(disk, now));
         let gravest = health::gravest(&signs);
         let live = &disk.live;
@@ -121,21 +121,5 @@ impl Watch {
             None => HealthState::Ok,
         };
         (state, signs)
-    }
-
-    /// By how many percent reads of a disk take longer than they used to, beyond the same figure of its siblings of the
-    /// same model.
-    fn slower_percent(&self, disk: &DiskState) -> u32 {
-        let drift = disk.drift_percent();
-        if drift == 0 {
-            return 0;
-        }
-        let is_sibling = |other: &&DiskState| {
-            other.row.facts.model == disk.row.facts.model && other.row.facts.key != disk.row.facts.key
-        };
-        let mut sibling_drifts: Vec<u32> =
-            self.seen.disks.values().filter(is_sibling).map(DiskState::drift_percent).collect();
-        sibling_drifts.sort_unstable();
-        drift.saturating_sub(sibling_drifts.get(sibling_drifts.len() / 2).copied().unwrap_or(0))
     }
 }

@@ -184,6 +184,7 @@ impl Watch {
                 }
             }
             WatchEvent::Failures(name, failed) => self.failures(now, &name, failed),
+            WatchEvent::Slow(name, slowness) => self.slow(&name, slowness),
             WatchEvent::Session(subject, news) => self.session(now, &subject, news),
             WatchEvent::IdleHour(subject, hour, share) => self.idle_hour(&subject, hour, share),
             WatchEvent::Recipients(channel, refused) => self.recipients_refused(&channel, refused),

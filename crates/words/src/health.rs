@@ -8,6 +8,7 @@ use scrubjay_watch::counters::CounterKind;
 use scrubjay_watch::facts::{ScsiSense, SmartRefusal};
 use scrubjay_watch::health::{BaseRate, HealthSign, HealthState};
 use scrubjay_watch::problem::{DiskEvidence, DiskMembership};
+use scrubjay_watch::slowness::SlowBeside;
 
 /// Signs of a disk that one message lists, at most.
 const SIGNS_SHOWN_MAX: usize = 5;
@@ -33,7 +34,12 @@ sentences! {
         NoVerdict { sectors: Count = Count(2048, "sector") } => "no verdict on {sectors}: reads ended before them",
         Retries { reads: Count = Count(4, "read") } => "{reads} succeeded only at the second attempt",
         Failed { requests: Said = FailedWords::Reads { reads: Count(3, "read") } } => "{requests}, asked for by programs",
-        Slower { percent: u32 = 60u32 } => "reads take {percent} % longer than before",
+        SlowerThanBefore { percent: u32 = 60u32 } => "reading takes {percent} % longer than in its first passes, day after day",
+        SlowerThanSiblings { percent: u32 = 60u32, disks: Count = Count(3, "other") } =>
+            "reading takes {percent} % longer than at {disks} of its model, day after day",
+        SlowWay { percent: u32 = 60u32, disks: Count = Count(4, "disk") } =>
+            "reading takes {percent} % longer than before on all {disks} behind its controller: look there first",
+        SlowPlaces { places: Count = Count(2, "place") } => "{places} slower than those around, pass after pass",
         Cable { counter: Said = CounterWords::CableErrors, growth: u64 = 3u64 } => "{counter} +{growth}: check cable and port",
     }
 }
@@ -192,7 +198,14 @@ pub fn sign(sign: &HealthSign) -> Said {
         }
         HealthSign::NoVerdict { sectors, .. } => SignWords::NoVerdict { sectors: Count(sectors, "sector") },
         HealthSign::Retries(count) => SignWords::Retries { reads: Count(count, "read") },
-        HealthSign::Slower(percent) => SignWords::Slower { percent },
+        HealthSign::Slow { percent, beside: SlowBeside::Past } => SignWords::SlowerThanBefore { percent },
+        HealthSign::Slow { percent, beside: SlowBeside::Siblings(disks) } => {
+            SignWords::SlowerThanSiblings { percent, disks: Count(disks as u64, "other") }
+        }
+        HealthSign::Slow { percent, beside: SlowBeside::Way(disks) } => {
+            SignWords::SlowWay { percent, disks: Count(disks as u64, "disk") }
+        }
+        HealthSign::SlowPlaces(places) => SignWords::SlowPlaces { places: Count(u64::from(places), "place") },
         HealthSign::FailedRequests { reads, writes } => SignWords::Failed { requests: failed(reads, writes) },
         HealthSign::Cable { kind, growth } => SignWords::Cable { counter: counter(kind), growth },
     };

@@ -37,6 +37,10 @@ impl Daemon<'_> {
             DaemonNews::Signal(_) => self.ending.is_ending = true,
             DaemonNews::Survey(seen) => self.handle_survey(*seen),
             DaemonNews::Failed(disks, lost) => self.handle_failures(disks, lost),
+            DaemonNews::Speeds(disks) => {
+                disks.into_iter().for_each(|(name, slowness)| self.feed(WatchEvent::Slow(name, slowness)));
+                self.speeds_judged();
+            }
             DaemonNews::DevicesChanged => self.machine.surveyor.request(),
         }
     }
@@ -124,6 +128,7 @@ impl Daemon<'_> {
                 SubjectKey::Array(_) => self.kept.database.note_check(now, &name, report),
             };
             self.report_history(written);
+            self.hurry_speeds();
         }
         self.feed(WatchEvent::Session(subject, news));
     }

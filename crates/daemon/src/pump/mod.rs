@@ -21,6 +21,7 @@ mod picture;
 mod pools;
 mod run;
 mod safeguard;
+mod speeds;
 mod state;
 mod surveyor;
 

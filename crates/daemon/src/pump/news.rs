@@ -8,6 +8,7 @@ use crate::smartctl::parse::SmartctlAnswer;
 use scrubjay_device::detector::failed::{BlockErrorCause, FailedKind, FailedRequest, FailureDetector};
 use scrubjay_watch::facts::DiskKey;
 use scrubjay_watch::failures::{FailedRequests, FailureCause};
+use scrubjay_watch::slowness::Slowness;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::io;
@@ -40,6 +41,8 @@ pub(super) enum DaemonNews {
     Survey(Box<HostSurvey>),
     /// Requests of programs failed at these disks; the numbers of those that were not seen for lack of room.
     Failed(Vec<DiskFailed>, u64),
+    /// How slow these disks are, by name.
+    Speeds(Vec<(String, Slowness)>),
     /// The kernel reports a change of a disk, an enclosure or the power.
     DevicesChanged,
 }

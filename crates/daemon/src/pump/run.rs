@@ -136,6 +136,8 @@ impl<'s> Daemon<'s> {
                 suspended: clock.suspended(),
                 is_synchronised: None,
                 zone: zone_name,
+                speeds_due: Some(Instant::now()),
+                news: news_sender.clone(),
             },
             kept: KeptRows {
                 database: history,
@@ -199,6 +201,7 @@ impl<'s> Daemon<'s> {
             if glanced.elapsed() >= glance_every {
                 glanced = Instant::now();
                 self.glance();
+                self.judge_speeds();
                 let _ = sd_notify::notify(&[sd_notify::NotifyState::Watchdog]);
             }
             if self.is_blind() {

@@ -3,6 +3,7 @@
 use super::drives::SmartQueue;
 use super::hours::IdleHours;
 use super::messengers::Messengers;
+use super::news::DaemonNews;
 use super::observation::Observation;
 use super::options::DaemonOptions;
 use super::surveyor::Surveyor;
@@ -22,6 +23,7 @@ use scrubjay_watch::settings::WatchSettings;
 use scrubjay_words::Wording;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
+use std::sync::mpsc::Sender;
 use std::time::Instant;
 
 /// The pass of a disk or an array, according to the rows.
@@ -81,6 +83,10 @@ pub(super) struct SeenMachine {
     /// What was last reported of the clock.
     pub(super) is_synchronised: Option<bool>,
     pub(super) zone: Option<String>,
+    /// When the disks' speeds are judged next; `None`: that is under way.
+    pub(super) speeds_due: Option<Instant>,
+    /// Where threads send what they found.
+    pub(super) news: Sender<DaemonNews>,
 }
 
 /// What is kept, and waits to be.

@@ -22,6 +22,7 @@ use scrubjay_watch::passes::{ArrayFlaws, PassHistory};
 use scrubjay_watch::pool::{LastScrub, MemberGroup, PoolLack, PoolLosses, PoolScan, ZpoolFacts};
 use scrubjay_watch::problem::{ArrayCard, Problem};
 use scrubjay_watch::rows::{DiskRow, HostRow, MessageRow, ReadingRow, SessionRefusal, WatchRow};
+use scrubjay_watch::slowness::Slowness;
 use scrubjay_words::Wording;
 use tempfile::TempDir;
 
@@ -61,8 +62,8 @@ pub fn disk(key: &str, name: &str) -> DiskRow {
         word: DriveReport::default(),
         smart_read: UnixSeconds(0),
         unknown_since: UnixSeconds(0),
-        service_first: Vec::new(),
         service_last: 0,
+        slowness: Slowness::default(),
     }
 }
 
@@ -289,8 +290,11 @@ impl Draw {
             },
             smart_read: self.date(),
             unknown_since: self.date(),
-            service_first: self.some(3, Draw::number),
-            service_last: self.number(),
+            service_last: {
+                drop(self.some(3, Draw::number)); // a field that older versions had
+                self.number()
+            },
+            slowness: Slowness::default(), // no column of version 3 has it
         }
     }
 
