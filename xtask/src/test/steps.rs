@@ -203,6 +203,12 @@ pub const STEPS: &[TestStep] = &[
         ..LAB
     },
     TestStep {
+        name: "lab: a place of a disk that is slower than those around it",
+        command: &["tests/lab/slow.sh"],
+        packages: BENCH_DISK,
+        ..LAB
+    },
+    TestStep {
         name: "lab: a watch that only observes, and then the real one",
         command: &["tests/lab/observe.sh"],
         packages: BENCH_DISK,
