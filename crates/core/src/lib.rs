@@ -9,7 +9,8 @@
 //! probe    how an array is laid out, by timing                     each other
 //! bench    how fast a disk answers, and whether that is normal
 //! ------------------------------------------------------------------------------------------------
-//! layout, findings and causes, indices and sets of them, sector sets, buffers, statistics, random numbers, units: shared by all four
+//! layout, findings and causes, the grid of regions and the speed of each (surface), indices and sets of them, sector sets, buffers,
+//! statistics, random numbers, units: shared by all four
 //! ```
 //!
 //! A scrub of a 1 GiB disk on which nothing else happens, as a pump drives it:
@@ -38,6 +39,7 @@ pub mod bench;
 pub mod buffer;
 pub mod cause;
 pub mod finding;
+pub mod grid;
 pub mod index;
 pub mod layout;
 pub mod named;

@@ -6,19 +6,19 @@
 
 use scrubjay_core::surface::daily::SlowDisk;
 use scrubjay_proof::slowness::{SlowTrial, run};
-use scrubjay_sim::shelf::{PlantedSlowness, ShelfHours, ShelfKind};
+use scrubjay_sim::siblings::{PlantedSlowness, SiblingHours, SiblingKind};
 
-const HOURS: [ShelfHours; 2] = [ShelfHours::All, ShelfHours::Nights];
+const HOURS: [SiblingHours; 2] = [SiblingHours::All, SiblingHours::Nights];
 
-fn trial(kind: ShelfKind, hours: ShelfHours, pass_days: u64, seed: u64) -> SlowTrial {
+fn trial(kind: SiblingKind, hours: SiblingHours, pass_days: u64, seed: u64) -> SlowTrial {
     let planted = PlantedSlowness::Nothing;
     SlowTrial { kind, hours, disks: 4, regions: 1000, pass_days, months: 2, planted, seed }
 }
 
-/// One disk of each shelf has a hundredth that is slower, from the beginning.
+/// One disk of each siblings has a hundredth that is slower, from the beginning.
 fn places(seeds: u64, first: u64) {
     println!("kind       hours   days  factor  found after one pass, told after four (of {seeds})");
-    for kind in ShelfKind::ALL {
+    for kind in SiblingKind::ALL {
         for hours in HOURS {
             for pass_days in [7, 30] {
                 for factor in [1.2, 1.3, 1.4, 1.5, 2.0] {
@@ -49,7 +49,7 @@ fn places(seeds: u64, first: u64) {
 /// One disk of four becomes slower on day 65.
 fn disks(seeds: u64, first: u64) {
     println!("kind       hours   factor  called slow within 4, 5, 6, 7, 14 days; its siblings, ever (of {seeds})");
-    for kind in ShelfKind::ALL {
+    for kind in SiblingKind::ALL {
         for hours in HOURS {
             for factor in [1.1, 1.2, 1.3, 1.5, 2.0] {
                 let (mut within, mut others) = ([0u64; 5], 0);
@@ -77,7 +77,7 @@ fn disks(seeds: u64, first: u64) {
 /// Nothing is slow: whatever is said is wrong.
 fn alarms(seeds: u64, first: u64) {
     println!("kind       hours   disks days  disk years: slow places found, told; disks called slow");
-    for kind in ShelfKind::ALL {
+    for kind in SiblingKind::ALL {
         for hours in HOURS {
             for disks in [1, 2, 4] {
                 for pass_days in [2, 7, 16, 30] {

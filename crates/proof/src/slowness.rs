@@ -1,4 +1,4 @@
-//! Shelves of disks through months: which slow places and slow disks the estimators name, beside the truth.
+//! Sets of disks through months: which slow places and slow disks the estimators name, beside the truth.
 
 use scrubjay_core::scrub::tour::{Grid, SegmentPlace};
 use scrubjay_core::surface::ReadTime;
@@ -6,7 +6,7 @@ use scrubjay_core::surface::daily::{ComparedDisk, DailyTimes, PartTimes, SlowDis
 use scrubjay_core::surface::slow::{PassPlaces, SlowPlace, lasting, slow_places};
 use scrubjay_core::surface::visit::{PassVisits, Visit};
 use scrubjay_core::units::UnixSeconds;
-use scrubjay_sim::shelf::{PlantedSlowness, ROUNDS, Shelf, ShelfHours, ShelfKind, ShelfVisit};
+use scrubjay_sim::siblings::{PlantedSlowness, ROUNDS, SiblingDisks, SiblingHours, SiblingKind, SiblingVisit};
 
 /// Seconds in a day.
 const DAY: f64 = 86_400.0;
@@ -15,13 +15,13 @@ const PASS_EVERY: u64 = 30;
 /// Whole passes that are a disk's past.
 const PAST: usize = 3;
 
-/// A shelf, and how it is read.
+/// A siblings, and how it is read.
 #[derive(Clone, Copy, Debug)]
 pub struct SlowTrial {
     /// What disks.
-    pub kind: ShelfKind,
+    pub kind: SiblingKind,
     /// When they are read.
-    pub hours: ShelfHours,
+    pub hours: SiblingHours,
     /// How many of one model.
     pub disks: usize,
     /// Regions of each.
@@ -47,11 +47,11 @@ pub struct SlowTrialOutcome {
     pub slow: Vec<(usize, u64, SlowDisk)>,
 }
 
-/// Reads the shelf, month after month.
+/// Reads the siblings, month after month.
 pub fn run(trial: SlowTrial) -> SlowTrialOutcome {
     let SlowTrial { kind, hours, disks, regions, pass_days, months, planted, seed } = trial;
     let seconds = (months + 2) as f64 * PASS_EVERY as f64 * DAY;
-    let mut shelf = Shelf::new(kind, hours, disks, regions, seconds, seed).with(planted);
+    let mut siblings = SiblingDisks::new(kind, hours, disks, regions, seconds, seed).with(planted);
     let mut outcome = SlowTrialOutcome::default();
     let mut days = vec![DailyTimes::default(); disks];
     let mut past: Vec<Vec<PartTimes>> = vec![Vec::new(); disks];
@@ -60,7 +60,7 @@ pub fn run(trial: SlowTrial) -> SlowTrialOutcome {
     for month in 0..months {
         let begun = month * PASS_EVERY;
         let passes: Vec<PassVisits> = (0..disks)
-            .map(|disk| pass_of(&shelf.pass(disk, begun as f64 * DAY, pass_days as f64), begun, regions))
+            .map(|disk| pass_of(&siblings.pass(disk, begun as f64 * DAY, pass_days as f64), begun, regions))
             .collect();
         let by_day: Vec<Vec<(u16, PartTimes)>> = passes.iter().map(days_of_visits).collect();
         for day in 0..=pass_days {
@@ -99,7 +99,7 @@ pub fn run(trial: SlowTrial) -> SlowTrialOutcome {
 }
 
 /// The visits as a scrub keeps them.
-fn pass_of(visits: &[ShelfVisit], begun: u64, regions: u64) -> PassVisits {
+fn pass_of(visits: &[SiblingVisit], begun: u64, regions: u64) -> PassVisits {
     let grid = Grid::new(regions * ROUNDS, ROUNDS, 1);
     let mut pass = PassVisits::new(grid, UnixSeconds(begun * 86_400)).expect("sixteen segments are few");
     for visit in visits {

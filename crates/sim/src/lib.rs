@@ -46,7 +46,7 @@ pub mod online;
 pub mod play;
 pub mod pump;
 pub mod replay;
-pub mod shelf;
+pub mod siblings;
 pub mod source;
 pub mod tune;
 pub mod work;

@@ -7,6 +7,7 @@ use crate::known::{ArrayState, DiskState, MISSING_AFTER};
 use crate::pool::{LastScrub, PoolScan, ZpoolFacts};
 use crate::reading::{ReadingState, SessionPhase};
 use crate::rows::RowKey;
+use crate::slowness::Slowness;
 use crate::state::Watch;
 use scrubjay_core::units::UnixSeconds;
 
@@ -214,4 +215,22 @@ fn take_up_paused(reading: &mut ReadingState, pool: &ZpoolFacts, now: UnixSecond
         reading.live.refusal = Some((SessionFault::Said("its scrub was paused".to_owned()), after(now, HOUR)));
     }
     is_new
+}
+
+impl Watch {
+    /// Takes how slow a disk is.
+    pub(crate) fn slow(&mut self, name: &str, slowness: Slowness) {
+        let Some(key) = self.seen.disk_by_name(name).map(|disk| disk.row.facts.key.clone()) else { return };
+        let disk = self.seen.disks.get_mut(&key).filter(|disk| disk.row.slowness != slowness);
+        if let Some(disk) = disk {
+            disk.row.slowness = slowness;
+            self.pending.change(RowKey::Disk(key));
+        }
+    }
+
+    /// How slow the disk of this name was the last time that it was judged.
+    pub fn slowness(&self, name: &str) -> Slowness {
+        let known = self.seen.disks.values().find(|disk| disk.live.name.as_deref() == Some(name));
+        known.map(|disk| disk.row.slowness).unwrap_or_default()
+    }
 }

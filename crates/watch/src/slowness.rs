@@ -3,8 +3,6 @@
 //! A slow disk is no failing disk: most fail-slow disks are found to be well, or their cable, controller or firmware not to be. So it is to be
 //! watched, whatever its slowness, and never to be replaced for that alone.
 
-use crate::rows::RowKey;
-use crate::state::Watch;
 use scrubjay_core::surface::daily::SlowDisk;
 
 /// Beside what the whole disk is slow.
@@ -45,23 +43,5 @@ impl Slowness {
             SlowDisk::WithItsWay { ratio, disks } => (percent(ratio), SlowBeside::Way(disks)),
         });
         Slowness { whole, places: places.min(1 << 20) as u32 }
-    }
-}
-
-impl Watch {
-    /// Takes how slow a disk is.
-    pub(crate) fn slow(&mut self, name: &str, slowness: Slowness) {
-        let Some(key) = self.seen.disk_by_name(name).map(|disk| disk.row.facts.key.clone()) else { return };
-        let disk = self.seen.disks.get_mut(&key).filter(|disk| disk.row.slowness != slowness);
-        if let Some(disk) = disk {
-            disk.row.slowness = slowness;
-            self.pending.change(RowKey::Disk(key));
-        }
-    }
-
-    /// How slow the disk of this name was the last time that it was judged.
-    pub fn slowness(&self, name: &str) -> Slowness {
-        let known = self.seen.disks.values().find(|disk| disk.live.name.as_deref() == Some(name));
-        known.map(|disk| disk.row.slowness).unwrap_or_default()
     }
 }

@@ -263,6 +263,7 @@ pub const TABLE: &[Row] = &[
     // examples/
     step(EXAMPLES, "crates/cli/examples/demo", DEMO_SCRUB),
     step(EXAMPLES, "crates/proof/examples/seeds", STORM),
+    step(EXAMPLES, "crates/proof/examples/slow_trials", UNIT_TESTS),
     step(EXAMPLES, "crates/proof/examples/years", YEARS),
     step(EXAMPLES, "crates/words/examples/messages", UNIT_TESTS),
     typed(EXAMPLES, "crates/trace/examples/rate", Files).as_in("example rate open proj_0.csv.gz 1"),

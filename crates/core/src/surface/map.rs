@@ -8,7 +8,7 @@
 //! ```
 
 use super::ReadTime;
-use crate::scrub::tour::Grid;
+use crate::grid::Grid;
 use crate::units::{SectorRange, UnixSeconds};
 use scrubjay_code::crc32c;
 

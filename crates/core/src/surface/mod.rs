@@ -16,9 +16,6 @@ pub mod visit;
 
 use crate::units::{Bytes, Nanos};
 
-/// The size of a region of the map. (The scan order's region, so that a region is visited at many moments of a pass.)
-pub use crate::scrub::tour::REGION_BYTES;
-
 /// The time that reading a MiB takes, in steps of a sixteenth of an octave from 32.8 us to 1.9 s; or nothing: it was not measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ReadTime(u8);

@@ -2,7 +2,7 @@
 
 use super::map::{RegionTiming, SpeedMap};
 use super::{ReadTime, median};
-use crate::scrub::tour::{Grid, SegmentPlace};
+use crate::grid::{Grid, SegmentPlace};
 use crate::units::UnixSeconds;
 
 /// What one visit to a segment measured.

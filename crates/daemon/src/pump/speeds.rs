@@ -166,9 +166,8 @@ mod tests {
         assert_eq!(two, [("sda".to_owned(), Slowness { whole: None, places: 2 })]);
     }
 
-    /// What judging 60 disks of 20 TB takes, with the maps of two years: `--ignored --nocapture`.
+    /// What judging 60 disks of 20 TB takes, with the maps of two years: `--nocapture` shows it.
     #[test]
-    #[ignore = "measures"]
     fn sixty_disks_of_twenty_terabytes() {
         let folder = tempfile::tempdir().unwrap();
         let store = SpeedStore::beside(&folder.path().join("one.scrub"));
@@ -193,6 +192,8 @@ mod tests {
         let took = begun.elapsed();
         let status = std::fs::read_to_string("/proc/self/status").unwrap();
         let most = status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or_default();
+        assert_eq!(said.len(), 60);
+        assert!(files < 30_000_000, "{files} bytes a disk");
         println!("{} disks: {took:?}, {} of files each, {most}", said.len(), Bytes(files));
     }
 }

@@ -1,4 +1,4 @@
-//! A shelf of modelled disks of one model, read pass after pass: how long each visit to a place took, and what disturbed it.
+//! Modelled disks of one model, read pass after pass: how long each visit to a place took, and what disturbed it.
 //!
 //! It judges how slow places and slow disks are found (docs/slow.md). It was committed before the estimator, and stays as it is: a disturbance
 //! that is altered after an estimator was tuned on it judges nothing. New kinds are added beside them.
@@ -22,9 +22,9 @@ const REQUESTS: u32 = 8;
 /// One turn of a hard disk, in seconds.
 const TURN: f64 = 60.0 / 7200.0;
 
-/// What kind of disks a shelf has.
+/// What kind of disks they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ShelfKind {
+pub enum SiblingKind {
     /// Hard disks that write in place.
     Spinning,
     /// Hard disks with shingled tracks that tidy up by themselves.
@@ -33,14 +33,14 @@ pub enum ShelfKind {
     Flash,
 }
 
-impl ShelfKind {
+impl SiblingKind {
     /// All kinds.
-    pub const ALL: [ShelfKind; 3] = [ShelfKind::Spinning, ShelfKind::Shingled, ShelfKind::Flash];
+    pub const ALL: [SiblingKind; 3] = [SiblingKind::Spinning, SiblingKind::Shingled, SiblingKind::Flash];
 }
 
 /// When a host reads its disks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ShelfHours {
+pub enum SiblingHours {
     /// At all hours.
     All,
     /// From 22 to 6 o'clock.
@@ -85,7 +85,7 @@ pub enum PlantedSlowness {
 
 /// What a visit to a segment measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ShelfVisit {
+pub struct SiblingVisit {
     /// The region.
     pub region: u64,
     /// The segment of the region.
@@ -116,9 +116,9 @@ struct Rewritten {
     count: u64,
 }
 
-/// A disk of the shelf.
+/// One of the disks.
 #[derive(Clone, Debug)]
-struct ShelfDisk {
+struct SiblingDisk {
     /// Seconds a MiB of each region, when nothing disturbs.
     healthy: Vec<f64>,
     spells: Vec<Spell>,
@@ -128,51 +128,58 @@ struct ShelfDisk {
 
 /// The disks, and what they share.
 #[derive(Clone, Debug)]
-pub struct Shelf {
-    kind: ShelfKind,
-    hours: ShelfHours,
+pub struct SiblingDisks {
+    kind: SiblingKind,
+    hours: SiblingHours,
     regions: u64,
     shared: Vec<Spell>,
-    disks: Vec<ShelfDisk>,
+    disks: Vec<SiblingDisk>,
     planted: PlantedSlowness,
 }
 
-impl Shelf {
-    /// A shelf of `disks` disks of `regions` regions through `seconds`.
-    pub fn new(kind: ShelfKind, hours: ShelfHours, disks: usize, regions: u64, seconds: f64, seed: u64) -> Shelf {
+impl SiblingDisks {
+    /// `disks` disks of `regions` regions through `seconds`.
+    pub fn new(
+        kind: SiblingKind,
+        hours: SiblingHours,
+        disks: usize,
+        regions: u64,
+        seconds: f64,
+        seed: u64,
+    ) -> SiblingDisks {
         let mut shared_rng = Rng::stream(seed, 0);
         // A bus that other traffic shares, several times a week; heat waves on the hottest hours of two fortnights a year.
         let mut shared = spells(&mut shared_rng, seconds, 3.0 * DAY, (HOUR, 6.0 * HOUR), (1.1, 1.6));
-        if kind == ShelfKind::Flash {
+        if kind == SiblingKind::Flash {
             shared.extend(heat(&mut shared_rng, seconds));
         }
-        let model = Model::new(kind, &mut shared_rng);
+        let model = SiblingModel::new(kind, &mut shared_rng);
         let make = |disk: usize| {
             let mut rng = Rng::stream(seed, 1 + disk as u64);
             let healthy = model.disk(regions, &mut rng);
             let mut times = hidden_load(&mut rng, seconds);
             let mut rewritten = Vec::new();
             match kind {
-                ShelfKind::Spinning => {}
-                ShelfKind::Shingled => {
+                SiblingKind::Spinning => {}
+                SiblingKind::Shingled => {
                     times.extend(housekeeping(&mut rng, seconds));
                     rewritten = places(&mut rng, seconds, regions, 0.02, (DAY, 20.0 * DAY), (1.2, 3.0));
                 }
-                ShelfKind::Flash => {
+                SiblingKind::Flash => {
                     rewritten = places(&mut rng, seconds, regions, 0.05, (7.0 * DAY, 40.0 * DAY), (0.5, 0.8));
                 }
             }
             times.sort_by(|a, b| a.from.total_cmp(&b.from));
-            ShelfDisk { healthy, spells: times, rewritten, rng }
+            SiblingDisk { healthy, spells: times, rewritten, rng }
         };
         let disks = (0..disks).map(make).collect();
         shared.sort_by(|a, b| a.from.total_cmp(&b.from));
-        Shelf { kind, hours, regions, shared, disks, planted: PlantedSlowness::Nothing }
+        SiblingDisks { kind, hours, regions, shared, disks, planted: PlantedSlowness::Nothing }
     }
 
-    /// The same shelf, with something slow in it.
-    pub fn with(self, planted: PlantedSlowness) -> Shelf {
-        Shelf { planted, ..self }
+    /// The same disks, with something slow among them.
+    pub fn with(self, planted: PlantedSlowness) -> SiblingDisks {
+        SiblingDisks { planted, ..self }
     }
 
     /// The number of regions of each disk.
@@ -181,17 +188,17 @@ impl Shelf {
     }
 
     /// Reads a disk in the staggered order, from `from` on, a pass in `days` days. Times are in order.
-    pub fn pass(&mut self, disk: usize, from: f64, days: f64) -> Vec<ShelfVisit> {
-        let Shelf { kind, hours, regions, ref shared, ref mut disks, planted } = *self;
-        let ShelfDisk { healthy, spells, rewritten, rng } = &mut disks[disk];
+    pub fn pass(&mut self, disk: usize, from: f64, days: f64) -> Vec<SiblingVisit> {
+        let SiblingDisks { kind, hours, regions, ref shared, ref mut disks, planted } = *self;
+        let SiblingDisk { healthy, spells, rewritten, rng } = &mut disks[disk];
         let visits = regions * ROUNDS;
         let step = days * DAY / visits as f64;
-        let (mut of_disk, mut of_shelf) = (Cursor::default(), Cursor::default());
+        let (mut of_disk, mut of_all) = (Cursor::default(), Cursor::default());
         let mut out = Vec::with_capacity(visits as usize);
         for number in 0..visits {
             let (segment, region) = (number / regions, number % regions);
             let at = hours.moment(from + number as f64 * step);
-            let mut factor = of_disk.factor(spells, at) * of_shelf.factor(shared, at);
+            let mut factor = of_disk.factor(spells, at) * of_all.factor(shared, at);
             let here = rewritten.iter().filter(|place| {
                 (place.spell.from..place.spell.until).contains(&at)
                     && (place.first..place.first + place.count).contains(&region)
@@ -206,14 +213,14 @@ impl Shelf {
             let typical = base * (0.013 * normal(rng)).exp();
             let mut slowest = base * (0.03 * (1.4 + 0.5 * normal(rng))).exp();
             let mut hesitations = 0;
-            if kind != ShelfKind::Flash && rng.uniform() < 0.02 * f64::from(REQUESTS) {
+            if kind != SiblingKind::Flash && rng.uniform() < 0.02 * f64::from(REQUESTS) {
                 slowest += TURN; // one more turn
             }
             if rng.uniform() < 0.0005 {
                 slowest += 0.1 + 0.4 * rng.uniform(); // the drive measures its own temperature, or parks a head
                 hesitations = 1;
             }
-            out.push(ShelfVisit { region, segment, at, typical, slowest, hesitations });
+            out.push(SiblingVisit { region, segment, at, typical, slowest, hesitations });
         }
         out
     }
@@ -234,12 +241,12 @@ impl PlantedSlowness {
     }
 }
 
-impl ShelfHours {
+impl SiblingHours {
     /// The moment at which the host gets to what an idle host would do at `at`.
     fn moment(self, at: f64) -> f64 {
         match self {
-            ShelfHours::All => at,
-            ShelfHours::Nights => {
+            SiblingHours::All => at,
+            SiblingHours::Nights => {
                 let (day, of_day) = ((at / DAY).floor(), at.rem_euclid(DAY));
                 day * DAY + 22.0 * HOUR + of_day / 3.0 // eight hours for a whole day
             }
@@ -266,22 +273,22 @@ impl Cursor {
 }
 
 /// What the disks of a model have in common.
-struct Model {
-    kind: ShelfKind,
+struct SiblingModel {
+    kind: SiblingKind,
     /// Seconds a MiB of the first region, and of the last one.
     ends: (f64, f64),
     zones: u64,
     heads: u64,
 }
 
-impl Model {
-    fn new(kind: ShelfKind, rng: &mut Rng) -> Model {
+impl SiblingModel {
+    fn new(kind: SiblingKind, rng: &mut Rng) -> SiblingModel {
         let outer = match kind {
-            ShelfKind::Flash => 0.000_3 + 0.002 * rng.uniform(),
+            SiblingKind::Flash => 0.000_3 + 0.002 * rng.uniform(),
             _ => 0.003_8 + 0.003 * rng.uniform(),
         };
-        let inner = if kind == ShelfKind::Flash { 1.0 } else { 1.8 + 0.5 * rng.uniform() };
-        Model { kind, ends: (outer, outer * inner), zones: 16 + rng.below(20), heads: 2 + rng.below(17) }
+        let inner = if kind == SiblingKind::Flash { 1.0 } else { 1.8 + 0.5 * rng.uniform() };
+        SiblingModel { kind, ends: (outer, outer * inner), zones: 16 + rng.below(20), heads: 2 + rng.below(17) }
     }
 
     /// A disk: each is a little faster or slower than the model, each head too, and the zones begin elsewhere.
@@ -294,7 +301,7 @@ impl Model {
             let of_zone = self.ends.0 + (self.ends.1 - self.ends.0) * zone;
             // Tracks of one head follow one another for about a GiB, then those of the next.
             let head = match self.kind {
-                ShelfKind::Flash => 1.0,
+                SiblingKind::Flash => 1.0,
                 _ => of_heads[(region / 8 % self.heads) as usize],
             };
             of_zone * of_disk * head
@@ -402,10 +409,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pass_visits_each_segment_once_in_order_of_time_and_a_seed_is_a_shelf() {
-        for kind in ShelfKind::ALL {
-            for hours in [ShelfHours::All, ShelfHours::Nights] {
-                let make = || Shelf::new(kind, hours, 2, 64, 60.0 * DAY, 7);
+    fn a_pass_visits_each_segment_once_in_order_of_time_and_a_seed_is_its_disks() {
+        for kind in SiblingKind::ALL {
+            for hours in [SiblingHours::All, SiblingHours::Nights] {
+                let make = || SiblingDisks::new(kind, hours, 2, 64, 60.0 * DAY, 7);
                 let visits = make().pass(1, 5.0 * DAY, 20.0);
                 assert_eq!(visits, make().pass(1, 5.0 * DAY, 20.0));
                 assert!(visits.windows(2).all(|pair| pair[0].at <= pair[1].at), "{kind:?}");
@@ -420,7 +427,7 @@ mod tests {
 
     #[test]
     fn what_is_planted_is_slower_by_that_much_and_nothing_else_is() {
-        let plain = || Shelf::new(ShelfKind::Spinning, ShelfHours::All, 3, 128, 40.0 * DAY, 3);
+        let plain = || SiblingDisks::new(SiblingKind::Spinning, SiblingHours::All, 3, 128, 40.0 * DAY, 3);
         let place = PlantedSlowness::Place { disk: 1, first: 20, count: 4, factor: 1.5, since: 0.0 };
         let (before, after) = (plain().pass(1, 0.0, 30.0), plain().with(place).pass(1, 0.0, 30.0));
         for (before, after) in before.iter().zip(&after) {
