@@ -140,6 +140,9 @@ pub struct ArrayEntry {
     /// Stripes of a volume of Scrubjay that hold lost data; null: it is no volume, or does not say.
     #[serde(default)]
     pub lost_stripes: Option<u64>,
+    /// What would have to be read if one more member died tonight; null: it has no redundancy left, or nothing is known.
+    #[serde(default)]
+    pub exposure: Option<Said>,
 }
 
 /// What a pool of ZFS says of itself.

@@ -41,6 +41,7 @@ mod conditions;
 mod counter_kind;
 pub mod counters;
 pub mod events;
+pub mod exposure;
 pub mod facts;
 pub mod failures;
 #[cfg(feature = "serde")]

@@ -3,11 +3,13 @@
 use crate::calendar::{DAY, days, elapsed};
 use crate::channel::ProofState;
 use crate::events::WatchBug;
+use crate::exposure::{Exposure, KnownMember, exposure};
 use crate::facts::{ArrayActivity, ArrayFacts};
 use crate::forecast::{AllForeseen, ForeseenPass};
 use crate::health::HealthState;
 use crate::incident::{IncidentKey, IncidentKind, IncidentRow, IncidentSubject, Urgency};
-use crate::known::DiskState;
+
+use crate::known::{ArrayState, DiskState};
 use crate::outbox::WAITS_LONG;
 use crate::pool::{PoolLosses, ZpoolFacts};
 use crate::reading::SessionPhase;
@@ -26,6 +28,16 @@ fn is_rebuilding(array: &ArrayFacts) -> bool {
 }
 
 impl Watch {
+    /// What would have to be read if one more member of a present array died.
+    fn exposure(&self, array: &ArrayState, now: UnixSeconds) -> Option<Exposure> {
+        let known = |name: &str| {
+            let disk = self.seen.names.get(name).and_then(|key| self.seen.disks.get(key))?;
+            Some(KnownMember { health: self.health(disk, now).0, passes: &disk.reading.row.passes })
+        };
+        let is_there = array.absent_since.is_none();
+        is_there.then(|| exposure(&array.facts, now, self.settings.every, known)).flatten()
+    }
+
     /// The status now.
     pub fn status(&self, now: UnixSeconds) -> WatchStatus {
         let foreseen = self.foresee(now);
@@ -39,6 +51,7 @@ impl Watch {
                 facts: array.facts.clone(),
                 is_there: array.absent_since.is_none(),
                 reading: WatchedSubject::of_array(array).map(|subject| self.standing(subject, &foreseen, now)),
+                exposure: self.exposure(array, now),
             })
             .collect();
         let mut lights = [

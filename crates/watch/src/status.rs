@@ -1,6 +1,7 @@
 //! "Am I safe?": one verdict, four lights, and what to do, as facts.
 
 use crate::channel::{ChannelRow, ProofState};
+use crate::exposure::Exposure;
 use crate::facts::{ArrayFacts, DiskFacts, DiskKey};
 use crate::forecast::PassForecast;
 use crate::health::{HealthSign, HealthState};
@@ -200,6 +201,8 @@ pub struct ArrayStanding {
     pub is_there: bool,
     /// The status of its own check; `None`: the watch cannot drive one.
     pub reading: Option<ReadingStanding>,
+    /// What would have to be read if one more member died; `None`: it has no redundancy left, or nothing is known.
+    pub exposure: Option<Exposure>,
 }
 
 /// The status of reading a disk, or an array by its own checker.

@@ -3,8 +3,8 @@
 use crate::letter::Wording;
 use crate::sentence::Sentences;
 use crate::{
-    advice, array, card, channel, condition, doing, failures, found, health, history, hold, letter, paced, pool,
-    pool_scrub, reading, scrubbed, status, surface,
+    advice, array, card, channel, condition, doing, exposure, failures, found, health, history, hold, letter, paced,
+    pool, pool_scrub, reading, scrubbed, status, surface,
 };
 use scrubjay_core::units::UnixSeconds;
 use scrubjay_watch::calendar::{DAY, UtcCalendar};
@@ -43,6 +43,7 @@ pub fn catalogue() -> Vec<Chapter> {
         chapter::<health::WarningWords>(),
         chapter::<health::FailedWords>(),
         chapter::<surface::SpeedWords>(),
+        chapter::<exposure::ExposureWords>(),
         chapter::<failures::FailuresWords>(),
         chapter::<failures::FailuresSteps>(),
         chapter::<health::RateWords>(),

@@ -21,6 +21,7 @@ mod channel;
 mod condition;
 mod date;
 mod doing;
+mod exposure;
 mod failures;
 mod found;
 mod health;
@@ -44,6 +45,7 @@ pub use channel::proof;
 pub use condition::{example_conditions, headline};
 pub use date::{show_date, show_time};
 pub use doing::{doing, held_up, is_waiting_for_first_request};
+pub use exposure::exposure;
 pub use found::{
     MdContent, btrfs_counts, disagreement, extent, lost_earlier, lost_stripes_at, made_to_agree, mismatch, place_of,
     rewritten, row, rows, unread,

@@ -50,6 +50,9 @@ pub fn write(status: &WatchDocument, width: Option<usize>, out: &mut impl Write)
         writeln!(out)?;
         let rows: Vec<Vec<String>> = status.arrays.iter().map(|array| array_row(array, status.time)).collect();
         columns::print(&ARRAYS, &["MEMBERS", "LEVEL"], &rows, width, out)?;
+        for (name, exposure) in status.arrays.iter().filter_map(|array| Some((&array.name, array.exposure.as_ref()?))) {
+            print_prose(out, "", &format!("{name}: {exposure}"), width)?;
+        }
     }
     if !status.disks.is_empty() {
         writeln!(out)?;

@@ -150,10 +150,11 @@ fn disk_entry(disk: DiskStanding, now: UnixSeconds, calendar: &dyn Calendar, liv
 }
 
 fn array_entry(array: ArrayStanding, now: UnixSeconds, calendar: &dyn Calendar, live: &dyn LiveSessions) -> ArrayEntry {
-    let ArrayStanding { facts, is_there, reading } = array;
+    let ArrayStanding { facts, is_there, reading, exposure } = array;
     let subject = Some(SessionSubject::Array(facts.key.clone())).filter(|_| is_there);
     let check = reading.map(|reading| reading_entry(subject.as_ref(), &reading, now, calendar, live));
-    entry_of(facts, is_there, check)
+    let exposure = exposure.map(|exposure| words::exposure(&exposure, now));
+    ArrayEntry { exposure, ..entry_of(facts, is_there, check) }
 }
 
 /// The entry of an array that is here, without a watch.
@@ -175,6 +176,7 @@ fn entry_of(facts: ArrayFacts, is_there: bool, check: Option<ReadingEntry>) -> A
         check,
         pool: facts.pool.map(pool_entry),
         lost_stripes: facts.lost_stripes,
+        exposure: None,
     }
 }
 

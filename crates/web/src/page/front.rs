@@ -148,6 +148,9 @@ fn arrays(status: &WatchDocument) -> Markup {
                     } }
                     tbody { @for array in &status.arrays { (array_row(array, status.time)) } }
                 }
+                @for (name, exposure) in status.arrays.iter().filter_map(|array| Some((&array.name, array.exposure.as_ref()?))) {
+                    p.soft { (name) ": " (exposure) "." }
+                }
             }
         }
     }

@@ -70,6 +70,7 @@ fn status() -> WatchDocument {
             is_degraded: true,
             pool: None,
             lost_stripes: None,
+            exposure: None,
             redundancy_left: 0,
             activity: ArrayActivity::Idle,
             is_there: true,
