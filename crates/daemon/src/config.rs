@@ -32,6 +32,8 @@ pub struct WatchConfig {
     pub never: Vec<String>,
     /// Reads nothing and sends nothing, and says what it would have done.
     pub observe: bool,
+    /// Messages may name the files that lie where requests of programs failed.
+    pub name_files: bool,
     /// Notices wait for the end of these hours.
     #[serde(deserialize_with = "hours")]
     pub quiet: Option<DailyHours>,

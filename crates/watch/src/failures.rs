@@ -9,6 +9,9 @@ use scrubjay_core::units::{SectorRange, UnixSeconds};
 /// Places that are remembered of a disk, at most.
 const RUNS_MAX: usize = 8;
 
+/// Things at places that are remembered of a disk, at most.
+const CONTENTS_MAX: usize = 4;
+
 /// Why a request failed, in the kernel's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FailureCause {
@@ -42,6 +45,51 @@ impl FailureCause {
     }
 }
 
+/// What kind of thing lies at a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ContentsKind {
+    /// Part of a file.
+    File,
+    /// A file system's own structures.
+    Metadata,
+    /// Nothing is stored there.
+    Free,
+    /// Parity only.
+    Parity,
+    /// No file system's.
+    Outside,
+    /// Data of a Scrubjay volume.
+    Volume,
+    /// Not known.
+    Unknown,
+}
+
+worded!(ContentsKind {
+    File = "file",
+    Metadata = "metadata",
+    Free = "free",
+    Parity = "parity",
+    Outside = "outside",
+    Volume = "volume",
+    Unknown = "unknown",
+});
+
+/// What lies where a request failed, as far as it was found out at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct PlaceContents {
+    /// The kernel's name of the device on which it lies: a partition, an array, a logical volume.
+    pub device: String,
+    /// The file system, if one was asked, such as `ext4`.
+    pub file_system: Option<String>,
+    /// What it is.
+    pub kind: ContentsKind,
+    /// Names of files, if messages may have them; not all of many.
+    pub files: Vec<String>,
+    /// The stripe of that device, where there are stripes.
+    pub stripe: Option<u64>,
+}
+
 /// Requests that failed at a disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -54,6 +102,9 @@ pub struct FailedRequests {
     pub cause: FailureCause,
     /// Their sectors, the earliest first; not all of many.
     pub runs: Vec<SectorRange>,
+    /// What lies at some of them; empty: that was not found out.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub contents: Vec<PlaceContents>,
 }
 
 impl FailedRequests {
@@ -62,6 +113,11 @@ impl FailedRequests {
         self.reads = self.reads.saturating_add(later.reads);
         self.writes = self.writes.saturating_add(later.writes);
         self.cause = self.cause.max(later.cause);
+        for contents in later.contents {
+            if !self.contents.contains(&contents) && self.contents.len() < CONTENTS_MAX {
+                self.contents.push(contents);
+            }
+        }
         for run in later.runs {
             let known = self.runs.iter().position(|known| known.start <= run.end && run.start <= known.end);
             match known {

@@ -9,7 +9,7 @@ use scrubjay_watch::calendar::{Calendar, LocalDay};
 use scrubjay_watch::channel::ProofState;
 use scrubjay_watch::counters::CounterKind;
 use scrubjay_watch::facts::{DiskKey, MediaKind, SmartRefusal};
-use scrubjay_watch::failures::{FailedRequests, FailureCause};
+use scrubjay_watch::failures::{ContentsKind, FailedRequests, FailureCause, PlaceContents};
 use scrubjay_watch::health::HealthSign;
 use scrubjay_watch::hold::{HoldBack, SessionFault};
 use scrubjay_watch::incident::{Condition, Urgency};
@@ -172,6 +172,13 @@ fn next(problem: &Problem) -> Option<Problem> {
                 writes: 1,
                 cause: FailureCause::Medium,
                 runs: vec![SectorRange::at(2048, 8)],
+                contents: vec![PlaceContents {
+                    device: "sda1".into(),
+                    file_system: Some("ext4".into()),
+                    kind: ContentsKind::File,
+                    files: vec!["/srv/holiday.mkv".into()],
+                    stripe: None,
+                }],
             },
             since: ago(0),
             last: ago(0),

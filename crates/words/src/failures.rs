@@ -5,7 +5,7 @@ use crate::health::{DiskSteps, FailedWords, failed, membership};
 use crate::line::{Label, Line, steps};
 use crate::sentence::{Count, Said, Typed, sentences};
 use scrubjay_core::units::SectorRange;
-use scrubjay_watch::failures::FailureCause;
+use scrubjay_watch::failures::{ContentsKind, FailureCause, PlaceContents};
 use scrubjay_watch::problem::DiskFailures;
 
 sentences! {
@@ -24,6 +24,15 @@ sentences! {
         Place { run: String = "sectors 2048 to 2055" } => "somewhere in {run}",
         WhatLiesThere { disk: Typed = "sdc", sectors: String = "2048+8" } =>
             "what lies there: sudo scrubjay explain {disk} {sectors}",
+        File { file: String = "/srv/holiday.mkv", file_system: String = "ext4", device: String = "sda1" } =>
+            "there lies {file} ({file_system} on {device})",
+        SomeFile { file_system: String = "ext4", device: String = "sda1" } => "there lies a file ({file_system} on {device})",
+        Metadata { file_system: String = "ext4", device: String = "sda1" } =>
+            "there lie structures of the file system itself ({file_system} on {device})",
+        Free { device: String = "sda1" } => "nothing is stored there (on {device})",
+        Parity { device: String = "md0" } => "there lies parity of {device}: no file has these bytes",
+        Volume { device: String = "tank" } => "there lie data of the volume {device}",
+        Stripe { stripe: u64 = 4711u64, device: String = "md0" } => "stripe {stripe} of {device}",
         Healed => "If that lies in its array, programs got what they asked for from the other members.",
         LeaveThePlace => "The place is left alone until the disk is read in its turn; then the watch says which sectors cannot be read.",
     }
@@ -66,6 +75,7 @@ pub(crate) fn lines(failures: &DiskFailures, since: String) -> Vec<Line> {
     lines.push(Line::of(Label::Why, why));
     let place = |run: &SectorRange| FailuresWords::Place { run: sectors(run) };
     lines.extend(all.runs.iter().map(|run| Line::of(Label::Where, place(run))));
+    lines.extend(all.contents.iter().flat_map(contents).map(|words| Line::of(Label::More, words)));
     if let Some(first) = all.runs.first() {
         let sectors = format!("{}+{}", first.start.0, first.count().clamp(1, SECTORS_ASKED));
         // A kernel's name also finds what has no serial number.
@@ -88,6 +98,32 @@ pub(crate) fn lines(failures: &DiskFailures, since: String) -> Vec<Line> {
     lines.push(Line::plain(FailuresWords::LeaveThePlace));
     lines.push(Line::of(Label::Quiet, DiskSteps::QuietUntilGrown { key: (&disk.key.0).into() }));
     lines
+}
+
+/// What lies at a place, in words; what is not known is not said.
+fn contents(place: &PlaceContents) -> Vec<FailuresWords> {
+    let device = || place.device.clone();
+    let file_system = || place.file_system.clone().unwrap_or_else(|| "a file system".to_owned());
+    let mut words: Vec<FailuresWords> = Vec::new();
+    words.extend(place.stripe.map(|stripe| FailuresWords::Stripe { stripe, device: device() }));
+    match place.kind {
+        ContentsKind::File if place.files.is_empty() => {
+            words.push(FailuresWords::SomeFile { file_system: file_system(), device: device() });
+        }
+        ContentsKind::File => words.extend(place.files.iter().map(|file| FailuresWords::File {
+            file: file.clone(),
+            file_system: file_system(),
+            device: device(),
+        })),
+        ContentsKind::Metadata => {
+            words.push(FailuresWords::Metadata { file_system: file_system(), device: device() });
+        }
+        ContentsKind::Free => words.push(FailuresWords::Free { device: device() }),
+        ContentsKind::Parity => words.push(FailuresWords::Parity { device: device() }),
+        ContentsKind::Volume => words.push(FailuresWords::Volume { device: device() }),
+        ContentsKind::Outside | ContentsKind::Unknown => {}
+    }
+    words
 }
 
 /// The most sectors in one question to `explain`.

@@ -31,6 +31,20 @@ pub const BENCH_DISK: &[&str] = &[
     "jq",                // reads JSON
 ];
 
+/// For reads of programs that fail, on file systems and a volume.
+pub const FAILING: &[&str] = &[
+    "nbdkit",            // the server; its plugin is a disk with bad sectors (tests/lab/faulty-disk)
+    "nbdkit-plugin-dev", // its header
+    "gcc",               // compiles the plugin
+    "libc6-dev",         // headers of the C library
+    "libnbd-bin",        // nbdfuse: the server's disk as a file; nbdcopy
+    "fuse3",             // fusermount3
+    "mount",             // losetup
+    "e2fsprogs",         // mkfs.ext4, debugfs
+    "btrfs-progs",       // mkfs.btrfs
+    "jq",                // reads JSON
+];
+
 /// For what documents and help pages tell people to type (tests/typed).
 pub const TYPED: &[&str] = &[
     "nbdkit",            // the server; its plugin is a disk (tests/lab/faulty-disk)

@@ -3,7 +3,7 @@
 //! Steps that mostly wait for disks run in lanes beside the others, once their packages and the build are there.
 
 use super::packages::{
-    ARRAYS, ARRAYS_ON_FUSE, BENCH_DISK, BTRFS, BTRFS_UNDER_LOAD, CAPTURE, CLIENTS, CONTRIB, DIST, FAULTY_DISK,
+    ARRAYS, ARRAYS_ON_FUSE, BENCH_DISK, BTRFS, BTRFS_UNDER_LOAD, CAPTURE, CLIENTS, CONTRIB, DIST, FAILING, FAULTY_DISK,
     FILE_SYSTEMS, GUEST, GUEST_ARM, GUEST_ARRAYS, GUEST_BTRFS, GUEST_FILE_SYSTEMS, GUEST_VOLUME, GUEST_ZFS, HANGING,
     HOST_SECTORS, PAGE, PAGE_SECURITY, PYTHON, SIGNED, SUITES, TYPED, WATCHED, WATCHED_VOLUME,
 };
@@ -199,7 +199,7 @@ pub const STEPS: &[TestStep] = &[
     TestStep {
         name: "lab: reads of programs that fail, told within seconds",
         command: &["tests/lab/failures.sh"],
-        packages: BENCH_DISK,
+        packages: FAILING,
         ..LAB
     },
     TestStep {

@@ -37,6 +37,7 @@ impl Daemon<'_> {
             DaemonNews::Signal(_) => self.ending.is_ending = true,
             DaemonNews::Survey(seen) => self.handle_survey(*seen),
             DaemonNews::Failed(disks, lost) => self.handle_failures(disks, lost),
+            DaemonNews::Placed(name, failed) => self.feed(WatchEvent::Failures(name, failed)),
             DaemonNews::Speeds(disks) => {
                 disks.into_iter().for_each(|(name, slowness)| self.feed(WatchEvent::Slow(name, slowness)));
                 self.speeds_judged();
@@ -74,7 +75,7 @@ impl Daemon<'_> {
                     "{}: {} reads and {} writes of programs failed",
                     node.name, failed.reads, failed.writes
                 ));
-                self.feed(WatchEvent::Failures(node.name, failed));
+                self.place_failures(node.name, failed);
             }
         }
     }

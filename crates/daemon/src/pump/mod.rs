@@ -18,6 +18,7 @@ mod observation;
 mod observe;
 mod options;
 mod picture;
+mod places;
 mod pools;
 mod run;
 mod safeguard;

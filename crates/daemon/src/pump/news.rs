@@ -41,6 +41,8 @@ pub(super) enum DaemonNews {
     Survey(Box<HostSurvey>),
     /// Requests of programs failed at these disks; the numbers of those that were not seen for lack of room.
     Failed(Vec<DiskFailed>, u64),
+    /// Requests of programs failed at the disk of this name; what lies there was looked up.
+    Placed(String, FailedRequests),
     /// How slow these disks are, by name.
     Speeds(Vec<(String, Slowness)>),
     /// The kernel reports a change of a disk, an enclosure or the power.
@@ -139,6 +141,7 @@ fn failed(request: &FailedRequest) -> FailedRequests {
             BlockErrorCause::Protection => FailureCause::Protection,
             BlockErrorCause::Unknown => FailureCause::Unknown,
         },
+        contents: Vec::new(),
         runs: Some(request.sectors).filter(|sectors| !sectors.is_empty()).into_iter().collect(),
     }
 }

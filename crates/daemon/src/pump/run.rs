@@ -136,6 +136,7 @@ impl<'s> Daemon<'s> {
                 suspended: clock.suspended(),
                 is_synchronised: None,
                 zone: zone_name,
+                placed: BTreeMap::new(),
                 speeds_due: Some(Instant::now()),
                 news: news_sender.clone(),
             },

@@ -83,6 +83,8 @@ pub(super) struct SeenMachine {
     /// What was last reported of the clock.
     pub(super) is_synchronised: Option<bool>,
     pub(super) zone: Option<String>,
+    /// When it was looked up last what lies where requests failed, by disk.
+    pub(super) placed: BTreeMap<String, Instant>,
     /// When the disks' speeds are judged next; `None`: that is under way.
     pub(super) speeds_due: Option<Instant>,
     /// Where threads send what they found.

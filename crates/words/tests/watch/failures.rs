@@ -10,7 +10,7 @@ use scrubjay_watch::incident::{IncidentKind, MessageReason};
 
 fn failed(reads: u64, cause: FailureCause, at: u64) -> WatchEvent {
     let runs = vec![SectorRange::at(at, 8)];
-    WatchEvent::Failures("sda".into(), FailedRequests { reads, writes: 0, cause, runs })
+    WatchEvent::Failures("sda".into(), FailedRequests { reads, writes: 0, cause, runs, contents: Vec::new() })
 }
 
 fn told(rig: &Rig, before: usize) -> Vec<&str> {
