@@ -52,6 +52,9 @@ pub fn print(outcomes: &[TargetOutcome], out: &mut impl Write) -> io::Result<()>
             let line = ScrubAdvice::FailedAtFirst { times, cause: cause.to_string(), then: then.into() };
             writeln!(out, "  {line}")?;
         }
+        if report.spared.0 > 0 {
+            writeln!(out, "  {}", ScrubAdvice::Spared { bytes: report.spared.to_string() })?;
+        }
         findings(outcome, out)?;
         mismatches(outcome, out)?;
         if !runs.is_empty() {

@@ -18,6 +18,7 @@ use scrubjay_core::scrub::coverage::Coverage;
 use scrubjay_core::scrub::idle::{Goal, Pacing, PolicyConfig, SavedObservations};
 use scrubjay_core::scrub::tour::{Grid, OrderKind};
 use scrubjay_core::scrub::{Config, Pass, Scrub, ScrubReport, ScrubState};
+use scrubjay_core::surface::slow::{STALLED_MIN, slow_places};
 use scrubjay_core::units::{Bytes, Nanos, SECTOR_BYTES, SectorRange, UnixSeconds};
 use std::io::BufWriter;
 use std::ops::Range;
@@ -141,6 +142,8 @@ pub struct ScrubSession {
     detector: Box<dyn Detector>,
     store: StateStore,
     learnt: Option<SavedObservations>,
+    /// Where requests of the last pass stalled the drive.
+    stalls: Vec<SectorRange>,
     record: Option<BufWriter<OutputFile>>,
     _claims: Vec<DiskClaim>,
 }
@@ -225,7 +228,9 @@ impl ScrubSession {
         // A recording must be replayable without the state.
         let is_recalled = !options.fresh && record.is_none() && subject.id().is_certain;
         let learnt = is_recalled.then(|| store.load_learnt()).flatten().map(|learnt| learnt.by(&clock::name()));
-        Ok(ScrubSession { facts, subject, parts, verifier, detector, store, learnt, record, _claims: claims })
+        let is_spared = record.is_none() && subject.id().is_certain && part.is_none();
+        let stalls = if is_spared { stalls(&store) } else { Vec::new() };
+        Ok(ScrubSession { facts, subject, parts, verifier, detector, store, learnt, stalls, record, _claims: claims })
     }
 
     /// The facts known before it runs.
@@ -249,6 +254,7 @@ impl ScrubSession {
         if let Some(learnt) = &self.learnt {
             scrub.recall(learnt);
         }
+        self.stalls.iter().for_each(|place| scrub.spare(*place));
         let mut recorder = RunRecorder {
             subject: &*self.subject,
             store: &self.store,
@@ -302,6 +308,12 @@ impl ScrubSession {
             foreground_lost: self.detector.lost(),
         }
     }
+}
+
+/// The places in which requests of the last whole pass stalled the drive.
+fn stalls(store: &StateStore) -> Vec<SectorRange> {
+    let places = store.speed().maps().last().map(slow_places).unwrap_or_default().places;
+    places.into_iter().filter(|place| place.stalled >= STALLED_MIN).map(|place| place.sectors).collect()
 }
 
 /// Checks that all sizes fit the subject; returns the range to scrub.

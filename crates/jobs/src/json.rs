@@ -45,6 +45,8 @@ struct TargetDocument {
     depth: usize,
     /// Bytes that this run requested from the disk, repeated reads included.
     bytes_requested: u64,
+    /// Read last, by small requests, because requests there have stalled the drive.
+    spared_bytes: u64,
     /// Requests that failed, though all their sectors could be read one by one.
     transient_errors: u64,
     transient_cause: Option<String>,
@@ -253,6 +255,7 @@ impl TargetDocument {
             oldest_unread_seconds: report.oldest_unread_seconds,
             depth: facts.depth,
             bytes_requested: report.bytes_requested.0,
+            spared_bytes: report.spared.0,
             transient_errors: report.transient_errors,
             transient_cause: report.transient_cause.map(|cause| cause.to_string()),
             unanswered: report.unanswered,

@@ -106,6 +106,7 @@ sentences! {
         MorePlaces { count: usize = 7usize } => "... and {count} more places (--json lists all)",
         MorePlacesUpTo { count: String = "7", most: String = "1,024" } => "... and {count} more places (--json lists up to {most})",
         MoreOfEarlier { count: String = "7" } => "... and {count} more places of earlier runs",
+        Spared { bytes: String = "134 MB" } => "{bytes} were left to the end, and to small requests: requests there stalled the drive in the last pass",
         FailedAtFirst { times: String = "3", cause: String = "medium error", then: Said = ScrubAdvice::CouldBeRead } =>
             "{times} requests failed at first ({cause}), but every sector {then} when asked again",
         CouldBeRead => "could be read",

@@ -62,11 +62,21 @@ impl Escalation {
         None
     }
 
+    /// What was put off and comes next, once all else is done.
+    pub(super) fn first_put_off(&self) -> Option<SectorRange> {
+        self.put_off.iter().next()
+    }
+
     /// The next range that was put off, once all else is done: inside one region, at most `sectors_max` long.
     pub(super) fn next_put_off(&mut self, sectors_max: u64, grid: &Grid) -> Option<SectorRange> {
         let start = self.put_off.iter().next()?.start;
         let in_region = grid.region(grid.region_of(start)).end.0 - start.0;
         self.put_off.take_first(sectors_max.min(in_region))
+    }
+
+    /// Whether nothing is to be verified out of turn, but what was put off.
+    pub(super) fn is_empty(&self) -> bool {
+        self.suspects.is_empty() && self.regions.is_empty()
     }
 
     /// Whether the area is taken for dead, to be left for the end of the pass.

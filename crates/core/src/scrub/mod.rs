@@ -25,6 +25,7 @@ mod pass;
 pub mod recording;
 mod report;
 pub mod saved;
+mod spared;
 pub mod tour;
 pub mod verdict;
 pub mod work;
@@ -47,6 +48,7 @@ use escalate::Escalation;
 use failures::{FailureStep, Failures};
 use foreground::ForegroundTracker;
 use measured::{OwnTiming, VisitRecorder};
+use spared::SparedPlaces;
 
 /// The pause before a range whose verification was inconclusive is asked for again.
 const RETRY_PAUSE: Nanos = Nanos::from_millis(500);
@@ -110,6 +112,7 @@ pub struct Scrub {
     is_next_adjacent: bool,
     roots: Vec<Root>,
     measured: VisitRecorder,
+    spared: SparedPlaces,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -184,6 +187,7 @@ impl Scrub {
             is_next_adjacent: false,
             roots: Vec::new(),
             measured: VisitRecorder::default(),
+            spared: SparedPlaces::default(),
         }
     }
 
@@ -226,6 +230,16 @@ impl Scrub {
     pub fn change_policy(&mut self, now: Nanos, policy: Box<dyn IdlePolicy>) {
         self.policy = policy;
         self.policy.learn(now, &self.seen);
+    }
+
+    /// Leaves a place to the end of the pass, as far as it is not read yet: its requests are known to stall the drive. Whole regions.
+    pub fn spare(&mut self, place: SectorRange) {
+        let place = place.intersection(self.config.range);
+        while let Some(gap) = self.claimed.first_gap(place) {
+            self.claimed.insert(gap);
+            self.spared.add(gap);
+            self.escalation.put_off(gap);
+        }
     }
 
     /// Whether the scrub is running, or why it has ended.
@@ -289,6 +303,7 @@ impl Scrub {
             transient: self.pass.findings.transient(),
             unanswered,
             unanswered_cause,
+            spared: self.spared.bytes(),
             bytes_verified_now: Bytes(self.verified * SECTOR_BYTES),
             in_flight_for: self.in_flight.iter().map(|op| now.since(op.issued)).max().unwrap_or_default(),
             elapsed,
@@ -342,7 +357,14 @@ impl Scrub {
             self.claimed.insert(range);
             return Some(range);
         }
-        self.escalation.next_put_off(sectors_max, &grid)
+        let next = self.escalation.first_put_off()?;
+        self.escalation.next_put_off(self.spared.limit(next, sectors_max, self.config.granule), &grid)
+    }
+
+    /// What was put off, if nothing else is left to be read.
+    fn put_off_next(&mut self) -> Option<SectorRange> {
+        let next = self.escalation.first_put_off().filter(|_| self.escalation.is_empty())?;
+        self.next_of_tour().is_none().then_some(next)
     }
 
     fn next_of_tour(&mut self) -> Option<SectorRange> {
@@ -531,6 +553,11 @@ impl Machine for Scrub {
         if decision.not_before > now {
             return None;
         }
+        if let Some(next) = self.put_off_next()
+            && self.spared.has_to_wait(now, next, self.foreground.idle_now(now))
+        {
+            return None;
+        }
         self.size_allowed = Some(decision.size);
         let blocks = decision.size.0 / SECTOR_BYTES / self.config.granule;
         let Some(range) = self.next_range(blocks.max(1) * self.config.granule) else {
@@ -559,7 +586,8 @@ impl Machine for Scrub {
             return None;
         }
         let decision = self.policy.decide(&self.view(now), &self.seen);
-        Some(decision.not_before.min(self.next_look(now)).max(self.retry_at).max(now))
+        let again = self.retry_at.max(self.spared.waits_until());
+        Some(decision.not_before.min(self.next_look(now)).max(again).max(now))
     }
 
     fn is_done(&self) -> bool {

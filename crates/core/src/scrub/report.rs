@@ -63,6 +63,8 @@ pub struct ScrubReport {
     pub unanswered: u64,
     /// The cause of the first of these.
     pub unanswered_cause: Option<Cause>,
+    /// What was left to the end of the pass, in small requests, because requests there have stalled the drive.
+    pub spared: Bytes,
     /// Rows of a volume, or blocks of a btrfs, that were wrong in this pass and whose right content is known (count).
     pub corrected: u64,
     /// Those of them that were only found, because nothing could be repaired then (count).

@@ -450,3 +450,38 @@ fn credited_ranges_are_not_read_again() {
     assert_eq!((report.state, report.bytes_verified), (ScrubState::Complete, Bytes(256 * 512)));
     assert_eq!(report.bytes_requested, Bytes(196 * 512));
 }
+
+#[test]
+fn a_place_that_stalls_the_drive_is_read_last_by_small_requests_and_when_nobody_is_there() {
+    let grid = Grid::new(4096, 1024, 256);
+    let mut bench = Bench::new(grid, OrderKind::STAGGERED, &[]);
+    bench.scrub.spare(SectorRange::at(1024, 1024));
+    let policy = Box::new(BackToBack { size: Bytes(256 * SECTOR_BYTES) });
+    bench.scrub.change_policy(Nanos::ZERO, policy);
+    bench.scrub.handle(Nanos::ZERO, Event::ForegroundArrived { at: Nanos::ZERO, count: 1 });
+    bench.scrub.handle(Nanos::ZERO, Event::ForegroundCompleted { at: Nanos::ZERO, count: 1 });
+    while bench.step() {}
+    assert_eq!(bench.scrub.report(bench.now).bytes_verified, Bytes(3 * 1024 * 512));
+    assert!(bench.requested.iter().all(|range| !(1024..2048).contains(&range.start.0)));
+    let again = bench.scrub.poll_timeout(bench.now).unwrap();
+    assert_eq!(again, Nanos::from_secs(60), "a minute after the request of another");
+    bench.now = again;
+    let report = bench.run();
+    assert_eq!((report.state, report.spared), (ScrubState::Complete, Bytes(1024 * 512)));
+    let last = &bench.requested[bench.requested.len() - 8..];
+    assert!(last.iter().all(|range| range.count() == 128 && (1024..2048).contains(&range.start.0)), "{last:?}");
+    // Somebody is always there: after a day it is read all the same.
+    let mut busy = Bench::new(grid, OrderKind::SEQUENTIAL, &[]);
+    busy.scrub.spare(SectorRange::at(0, 1024));
+    let begun = busy.now;
+    while busy.scrub.state() == ScrubState::Running && busy.now < Nanos::from_secs(90_000) {
+        if !busy.step() {
+            busy.now += Nanos::from_secs(30);
+            let at = busy.now;
+            busy.scrub.handle(at, Event::ForegroundArrived { at, count: 1 });
+            busy.scrub.handle(at, Event::ForegroundCompleted { at, count: 1 });
+        }
+    }
+    assert_eq!(busy.scrub.state(), ScrubState::Complete);
+    assert!(busy.now.since(begun) >= Nanos::from_secs(86_400));
+}

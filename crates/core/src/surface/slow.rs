@@ -23,7 +23,7 @@ const MEASURED_MIN: u32 = 8;
 /// What chance alone may bring about, at most.
 const CHANCE_MAX: f64 = 1.0 / 20_000.0;
 /// A region whose requests stalled in fewer visits does not stall.
-const STALLED_MIN: u8 = 4;
+pub const STALLED_MIN: u8 = 4;
 /// The standard deviation of a normal distribution in median deviations.
 const DEVIATIONS_OF_MEDIAN: f64 = 1.4826;
 

@@ -123,6 +123,7 @@ fn scrub_report(pool: &Zpool, work: &WorkReport, before: f64, state: ScrubState)
         transient_cause: None,
         unanswered: 0,
         unanswered_cause: None,
+        spared: Bytes(0),
         corrected: 0,
         found_only: 0,
         unrepaired: 0,
