@@ -54,7 +54,8 @@ for form in "${forms[@]}"; do
   grep -q 'one process that it started runs on' said || fail "$form: what it leaves behind is said: $(cat said)"
   echo 1 >/proc/sys/vm/drop_caches
   "${pace[@]}" --json paced.json -- sha256sum "$work/mnt/big" >/dev/null
-  expect "$form: the result as JSON" "$(jq -r '[.schema, .exit_code, .held_by, (.disks | length)] | @tsv' paced.json)" "1	0	$form	1"
+  # (Under memory pressure the program itself is read again meanwhile, from another disk.)
+  expect "$form: the result as JSON" "$(jq -r --arg disk "${disk#/dev/}" '[.schema, .exit_code, .held_by, any(.disks[]; contains($disk))] | @tsv' paced.json)" "1	0	$form	true"
   [ "$(jq .bytes_read paced.json)" -ge 200000000 ] || fail "$form: what it read: $(jq .bytes_read paced.json)"
 
   client

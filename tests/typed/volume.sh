@@ -9,3 +9,5 @@ make_loop h 64M && SPARE=$made
 MOUNT=$work/mount
 mkdir -p "$MOUNT"
 . tests/typed/volumes.sh
+# A file that FUSE serves is there a moment after its folder.
+is_serving() { is_served && { [ ! -d photos ] || [ -e photos/nbd ]; }; }

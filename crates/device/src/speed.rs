@@ -16,6 +16,7 @@ use scrubjay_core::scrub::tour::{Grid, SegmentPlace};
 use scrubjay_core::surface::ReadTime;
 use scrubjay_core::surface::daily::{DAYS, DailyTimes, PARTS, PartTimes};
 use scrubjay_core::surface::map::SpeedMap;
+use scrubjay_core::surface::slow::{PassPlaces, lasting, slow_places};
 use scrubjay_core::surface::visit::{PassVisits, Visit};
 use scrubjay_core::units::UnixSeconds;
 use std::fs::{File, OpenOptions};
@@ -29,6 +30,8 @@ const HEAD: usize = 8 + 5 * 8 + DAYS * PARTS;
 /// Maps that are kept, at most: the first ones, which are the disk's past, and those of two years of months.
 const FIRST_MAPS: usize = 3;
 const MAPS_MAX: usize = FIRST_MAPS + 24;
+/// Passes before the newest one that are asked whether a place was slow then, too.
+const EARLIER: usize = 6;
 /// Visits that are read at once.
 const CHUNK: usize = 1 << 14;
 /// The longest file of maps, in bytes.
@@ -59,6 +62,17 @@ pub struct KnownSpeed {
     pub pass: Option<PassVisits>,
     /// The maps of whole passes, the oldest first.
     pub maps: Vec<SpeedMap>,
+}
+
+/// What is compared of a disk: some KiB, whatever its size.
+#[derive(Clone, Debug, Default)]
+pub struct SpeedSummary {
+    /// The last days on which it was read.
+    pub days: DailyTimes,
+    /// Its first whole passes.
+    pub past: Vec<PartTimes>,
+    /// The places that are slow pass after pass (count).
+    pub places: usize,
 }
 
 impl SpeedStore {
@@ -127,6 +141,17 @@ impl SpeedStore {
         let mut output = OutputFile::create(&self.maps, Existing::Replaced)?;
         maps.iter().try_for_each(|map| output.write_all(&map.encode()))?;
         Ok(output.commit()?)
+    }
+
+    /// What is compared of the disk. Reads all that is kept, one file after the other.
+    pub fn summary(&self) -> SpeedSummary {
+        let days = self.days();
+        let maps = self.maps();
+        let newest = maps.last().map(slow_places).unwrap_or_default();
+        let before = maps.iter().rev().skip(1).take(if newest.places.is_empty() { 0 } else { EARLIER });
+        let before: Vec<PassPlaces> = before.map(slow_places).collect();
+        let places = lasting(&newest, before.iter()).len();
+        SpeedSummary { days, past: maps.iter().take(FIRST_MAPS).map(PartTimes::of_map).collect(), places }
     }
 
     /// All that is known. What is damaged is not.

@@ -262,6 +262,7 @@ pub const TABLE: &[Row] = &[
     exempt(MAKE, "smoke", "it runs a part of what `make test` runs"),
     // examples/
     step(EXAMPLES, "crates/cli/examples/demo", DEMO_SCRUB),
+    step(EXAMPLES, "crates/device/examples/speed_maps", UNIT_TESTS),
     step(EXAMPLES, "crates/proof/examples/seeds", STORM),
     step(EXAMPLES, "crates/proof/examples/slow_trials", UNIT_TESTS),
     step(EXAMPLES, "crates/proof/examples/years", YEARS),
