@@ -32,7 +32,9 @@ fn main() {
             let batch = VisitBatch { grid: Some(grid), begun, visits: places.collect() };
             store.add(&batch).expect("room for the visits");
         }
-        store.end_pass(UnixSeconds(pass * MONTH + MONTH / 2)).expect("room for the map");
+        store
+            .end_pass(&grid, UnixSeconds(pass * MONTH), UnixSeconds(pass * MONTH + MONTH / 2))
+            .expect("room for the map");
     }
     let files = fs::read_dir(folder.path()).expect("the folder").flatten();
     let bytes: u64 = files.map(|file| file.metadata().map_or(0, |about| about.len())).sum();

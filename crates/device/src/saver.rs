@@ -50,8 +50,8 @@ impl SaveJob {
         }
         if self.saved.pass.is_none() {
             store.remove_found();
-            if self.visits.grid.is_some() {
-                let _ = speed.end_pass(self.saved.at);
+            if let Some(grid) = &self.visits.grid {
+                let _ = speed.end_pass(grid, self.visits.begun, self.saved.at);
             }
         }
         found

@@ -18,12 +18,14 @@ use scrubjay_core::scrub::coverage::Coverage;
 use scrubjay_core::scrub::idle::{Goal, Pacing, PolicyConfig, SavedObservations};
 use scrubjay_core::scrub::tour::{Grid, OrderKind};
 use scrubjay_core::scrub::{Config, Pass, Scrub, ScrubReport, ScrubState};
-use scrubjay_core::surface::slow::{STALLED_MIN, slow_places};
+use scrubjay_core::surface::slow::slow_places;
 use scrubjay_core::units::{Bytes, Nanos, SECTOR_BYTES, SectorRange, UnixSeconds};
 use std::io::BufWriter;
 use std::ops::Range;
 use std::path::PathBuf;
 
+/// The part of a disk that is left to the end, at most: of a disk that stalls everywhere nothing is gained by that.
+const SPARED_SHARE: u64 = 100;
 /// A pass that goes on is called old if it was begun at least this many days ago.
 const AGE_TOLD_DAYS: u64 = 2;
 const DAY_SECONDS: u64 = 86_400;
@@ -254,7 +256,10 @@ impl ScrubSession {
         if let Some(learnt) = &self.learnt {
             scrub.recall(learnt);
         }
-        self.stalls.iter().for_each(|place| scrub.spare(*place));
+        // Who does not regard others spares nobody.
+        if policy.kind().pacing == Pacing::IdleTime {
+            self.stalls.iter().for_each(|place| scrub.spare(*place));
+        }
         let mut recorder = RunRecorder {
             subject: &*self.subject,
             store: &self.store,
@@ -312,8 +317,16 @@ impl ScrubSession {
 
 /// The places in which requests of the last whole pass stalled the drive.
 fn stalls(store: &StateStore) -> Vec<SectorRange> {
-    let places = store.speed().maps().last().map(slow_places).unwrap_or_default().places;
-    places.into_iter().filter(|place| place.stalled >= STALLED_MIN).map(|place| place.sectors).collect()
+    let maps = store.speed().maps();
+    let Some(newest) = maps.last() else { return Vec::new() };
+    let mut left = (newest.sectors / SPARED_SHARE).max(newest.region_sectors);
+    let stalling = slow_places(newest).places.into_iter().filter(|place| place.is_stalling).map(|place| place.sectors);
+    let is_room = |place: &SectorRange| {
+        let is_room = place.count() <= left;
+        left -= if is_room { place.count() } else { 0 };
+        is_room
+    };
+    stalling.filter(is_room).collect()
 }
 
 /// Checks that all sizes fit the subject; returns the range to scrub.

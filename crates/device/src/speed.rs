@@ -110,10 +110,12 @@ impl SpeedStore {
 
     /// The file for the visits of this pass, made if need be; `None`: a map of this grid is not kept.
     fn visits_of(&self, grid: &Grid, begun: UnixSeconds) -> io::Result<Option<File>> {
-        let Some(pass) = PassVisits::new(*grid, begun) else { return Ok(None) };
+        if !PassVisits::is_bounded(grid) {
+            return Ok(None);
+        }
         if let Ok(file) = open(&self.visits, true)
-            && let Some((found, _)) = read_head(&file)
-            && (found.grid(), found.begun()) == (pass.grid(), begun)
+            && let Some(head) = VisitsHead::read(&file)
+            && (head.grid, head.begun) == (*grid, begun)
         {
             return Ok(Some(file));
         }
@@ -126,12 +128,13 @@ impl SpeedStore {
         open(&self.visits, true).map(Some)
     }
 
-    /// The pass that the visits are of is over: keeps its map.
+    /// A pass is over: keeps its map, if visits of it were kept.
     ///
     /// # Errors
     /// The kernel's error.
-    pub fn end_pass(&self, ended: UnixSeconds) -> io::Result<()> {
-        let Some((pass, _)) = self.known_pass() else { return Ok(()) };
+    pub fn end_pass(&self, grid: &Grid, begun: UnixSeconds, ended: UnixSeconds) -> io::Result<()> {
+        let is_it = |pass: &PassVisits| (pass.grid(), pass.begun()) == (grid, begun);
+        let Some((pass, _)) = self.known_pass().filter(|(pass, _)| is_it(pass)) else { return Ok(()) };
         let mut maps = self.maps();
         maps.retain(|map| map.begun != pass.begun());
         maps.push(pass.map(ended));
@@ -182,7 +185,8 @@ impl SpeedStore {
     /// The pass whose visits are kept, and the days of those before.
     fn known_pass(&self) -> Option<(PassVisits, DailyTimes)> {
         let file = open(&self.visits, false).ok()?;
-        let (mut pass, days) = read_head(&file)?;
+        let VisitsHead { grid, begun, days } = VisitsHead::read(&file)?;
+        let mut pass = PassVisits::new(grid, begun)?;
         let mut bytes = vec![0; CHUNK * Visit::BYTES];
         for (number, chunk) in pass.visits_mut().chunks_mut(CHUNK).enumerate() {
             let bytes = &mut bytes[..chunk.len() * Visit::BYTES];
@@ -210,25 +214,36 @@ fn head_of(grid: &Grid, begun: UnixSeconds, days: &DailyTimes) -> Vec<u8> {
     head
 }
 
-/// An empty pass of the file's grid, and the days of earlier passes; `None`: it is no such file, or cut short.
-fn read_head(file: &File) -> Option<(PassVisits, DailyTimes)> {
-    let mut head = [0; HEAD];
-    file.read_exact_at(&mut head, 0).ok()?;
-    let number = |at: usize| u64::from_le_bytes(head[8 + 8 * at..16 + 8 * at].try_into().expect("eight bytes"));
-    let [sectors, region, segment, begun, count] = [0, 1, 2, 3, 4].map(number);
-    let is_grid = sectors > 0 && segment > 0 && segment <= region && sectors.div_ceil(region) <= Grid::REGIONS_MAX;
-    if &head[..8] != MAGIC || !is_grid || count > DAYS as u64 {
-        return None;
+/// What stands in front of the visits.
+struct VisitsHead {
+    grid: Grid,
+    begun: UnixSeconds,
+    /// The days of earlier passes.
+    days: DailyTimes,
+}
+
+impl VisitsHead {
+    /// `None`: the file is none of visits, or cut short.
+    fn read(file: &File) -> Option<VisitsHead> {
+        let mut head = [0; HEAD];
+        file.read_exact_at(&mut head, 0).ok()?;
+        let number = |at: usize| u64::from_le_bytes(head[8 + 8 * at..16 + 8 * at].try_into().expect("eight bytes"));
+        let [sectors, region, segment, begun, count] = [0, 1, 2, 3, 4].map(number);
+        let is_grid = sectors > 0 && segment > 0 && segment <= region && sectors.div_ceil(region) <= Grid::REGIONS_MAX;
+        if &head[..8] != MAGIC || !is_grid || count > DAYS as u64 {
+            return None;
+        }
+        let grid = Grid::new(sectors, region, segment);
+        let is_whole = |length: u64| {
+            PassVisits::is_bounded(&grid) && length == HEAD as u64 + grid.step_count() * Visit::BYTES as u64
+        };
+        file.metadata().ok().filter(|about| is_whole(about.len()))?;
+        let mut days = DailyTimes::default();
+        for day in head[48..].chunks_exact(PARTS).take(count as usize) {
+            days.push(PartTimes(std::array::from_fn(|part| ReadTime::of_code(day[part]))));
+        }
+        Some(VisitsHead { grid, begun: UnixSeconds(begun), days })
     }
-    let grid = Grid::new(sectors, region, segment);
-    let pass = PassVisits::new(grid, UnixSeconds(begun))?;
-    let length = HEAD as u64 + grid.step_count() * Visit::BYTES as u64;
-    (file.metadata().ok()?.len() == length).then_some(())?;
-    let mut days = DailyTimes::default();
-    for day in head[48..].chunks_exact(PARTS).take(count as usize) {
-        days.push(PartTimes(std::array::from_fn(|part| ReadTime::of_code(day[part]))));
-    }
-    Some((pass, days))
 }
 
 #[cfg(test)]
@@ -252,8 +267,8 @@ mod tests {
         for pass in 1..=40 {
             store.add(&batch(grid, pass * 1000, 100)).unwrap();
             store.add(&batch(grid, pass * 1000, 120)).unwrap();
-            store.end_pass(UnixSeconds(pass * 1000 + 500)).unwrap();
-            store.end_pass(UnixSeconds(pass * 1000 + 600)).unwrap(); // as after a kill
+            store.end_pass(&grid, UnixSeconds(pass * 1000), UnixSeconds(pass * 1000 + 500)).unwrap();
+            store.end_pass(&grid, UnixSeconds(pass * 1000), UnixSeconds(pass * 1000 + 600)).unwrap(); // as after a kill
         }
         let known = store.known();
         assert_eq!(known.maps.len(), MAPS_MAX);
@@ -263,8 +278,11 @@ mod tests {
         assert_eq!(store.days().all().len(), DAYS, "one of each pass");
         assert_eq!(known.pass.unwrap().all().count() as u64, grid.region_count());
         // Another division of the disk: the old maps say nothing of its regions.
-        store.add(&batch(Grid::new(2000, 20, 2), 90_000, 7)).unwrap();
-        store.end_pass(UnixSeconds(90_500)).unwrap();
+        let other = Grid::new(2000, 20, 2);
+        store.add(&batch(other, 90_000, 7)).unwrap();
+        store.end_pass(&other, UnixSeconds(90_001), UnixSeconds(90_500)).unwrap();
+        assert_eq!(store.known().maps.len(), MAPS_MAX, "nothing is kept of that pass");
+        store.end_pass(&other, UnixSeconds(90_000), UnixSeconds(90_500)).unwrap();
         assert_eq!(store.known().maps.len(), 1);
     }
 
@@ -278,7 +296,7 @@ mod tests {
             std::fs::write(&store.maps, damage).unwrap();
             assert!(store.known().pass.is_none() && store.known().maps.is_empty());
             store.add(&batch(grid, 5, 100)).unwrap();
-            store.end_pass(UnixSeconds(9)).unwrap();
+            store.end_pass(&grid, UnixSeconds(5), UnixSeconds(9)).unwrap();
             assert_eq!((store.known().maps.len(), store.known().pass.is_some()), (1, true));
         }
     }

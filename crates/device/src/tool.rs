@@ -1,11 +1,12 @@
 //! Runs other programs that only read (debugfs, xfs_db, dmsetup, zpool), with a time-out and a limit on their output.
 
+use std::cell::Cell;
 use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The most output that is read, in bytes: block groups of 100 TB are some 100 MB of text.
 const OUTPUT_MAX: usize = 256 << 20;
@@ -36,12 +37,30 @@ pub enum ToolError {
     Failed(&'static str, String),
 }
 
+thread_local! {
+    /// When what this thread looks up must have ended.
+    static DEADLINE: Cell<Option<Instant>> = const { Cell::new(None) };
+}
+
+/// Does `work`, during which programs and searches that this thread begins end within `time`, whatever they may take otherwise.
+pub fn within<T>(time: Duration, work: impl FnOnce() -> T) -> T {
+    let before = DEADLINE.replace(Some(Instant::now() + time));
+    let done = work();
+    DEADLINE.set(before);
+    done
+}
+
+/// The time that is left to what usually may take so long.
+pub(crate) fn time_left(usual: Duration) -> Duration {
+    DEADLINE.get().map_or(usual, |deadline| deadline.saturating_duration_since(Instant::now()).min(usual))
+}
+
 /// The program's standard output.
 ///
 /// # Errors
 /// [`ToolError`]; also when it ends with another status than 0.
 pub fn run(program: &'static str, arguments: &[&str]) -> Result<Vec<u8>, ToolError> {
-    run_within(program, arguments, TIME_OUT)
+    run_within(program, arguments, time_left(TIME_OUT))
 }
 
 /// The same, within another time. Dates in the output are in UTC.

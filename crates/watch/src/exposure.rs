@@ -16,8 +16,10 @@ pub struct ExposedMember {
     pub disk: String,
     /// Sectors of it that could not be read.
     pub unreadable: u64,
-    /// What was read longer ago than it should have been, or never.
-    pub unread: Bytes,
+    /// What the watch has never read.
+    pub never: Bytes,
+    /// What it read longer ago than it should have.
+    pub late: Bytes,
     /// When its oldest sector was read; `None`: some were never read.
     pub oldest: Option<UnixSeconds>,
 }
@@ -51,7 +53,8 @@ pub(crate) fn exposure<'a>(
 ) -> Option<Exposure> {
     let left = array.redundancy_left() - 1;
     let names = || array.members.iter().filter(|member| member.is_in_sync).filter_map(|member| member.disk.as_deref());
-    if left < 0 || array.pool.is_some() {
+    let is_named = array.members.iter().all(|member| !member.is_in_sync || member.disk.is_some());
+    if left < 0 || array.pool.is_some() || !is_named {
         return None;
     }
     let exposed = |name: &str| {
@@ -59,7 +62,8 @@ pub(crate) fn exposure<'a>(
         Some(ExposedMember {
             disk: name.to_owned(),
             unreadable: passes.unreadable_sectors(),
-            unread: Bytes(passes.unread_longer(now, every) * SECTOR_BYTES),
+            never: Bytes(passes.never_read() * SECTOR_BYTES),
+            late: Bytes((passes.unread_longer(now, every) - passes.never_read()) * SECTOR_BYTES),
             oldest: passes.oldest(),
         })
     };
@@ -69,7 +73,9 @@ pub(crate) fn exposure<'a>(
     let if_dies = |dies: &str| {
         let place = array.members.iter().position(|member| member.disk.as_deref() == Some(dies))?;
         let needed = names().filter(|name| *name != dies && shares_stripes(array, place, name));
-        let worst = needed.filter_map(exposed).max_by_key(weight)?;
+        // Of all or of none: what is not known must not be passed over.
+        let needed: Option<Vec<ExposedMember>> = needed.map(exposed).collect();
+        let worst = needed?.into_iter().max_by_key(weight)?;
         let mut without = array.clone();
         without.members[place].is_in_sync = false;
         let unreadable = |name: &str| -> Vec<SectorRange> {
@@ -146,10 +152,13 @@ mod tests {
         let raid5 = array(LayoutKind::Raid5Ls, Shape { data: 2, parity: 1 }, 3);
         let found = of(&raid5, &[well(3), well(60), well(5)]).unwrap();
         assert_eq!((&*found.worst.disk, found.lost_stripes, found.left), ("sd1", Some(0), 0));
-        assert_eq!((found.worst.unread, found.worst.unreadable), (Bytes(SECTOR_BYTES << 20), 0));
+        assert_eq!(
+            (found.worst.late, found.worst.never, found.worst.unreadable),
+            (Bytes(SECTOR_BYTES << 20), Bytes(0), 0)
+        );
         // The ill one is the one that dies, so the rest has to be read.
         let ill = of(&raid5, &[well(3), (HealthState::Watch, read_days_ago(60)), well(5)]).unwrap();
-        assert_eq!((&*ill.dies, &*ill.worst.disk, ill.worst.unread), ("sd1", "sd2", Bytes(0)));
+        assert_eq!((&*ill.dies, &*ill.worst.disk, ill.worst.late), ("sd1", "sd2", Bytes(0)));
         // A sector that cannot be read is a stripe that is lost with any other member.
         let mut bad = read_days_ago(3);
         bad.unreadable_before = vec![SectorRange::at(5000, 8)];

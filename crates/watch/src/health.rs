@@ -134,6 +134,8 @@ pub enum HealthSign {
         /// Writes.
         writes: u64,
     },
+    /// A read takes this many percent longer than it used to. (Only read: older versions wrote it.)
+    Slower(u32),
     /// Reading it takes this many percent longer than it should.
     Slow {
         /// How many percent.
@@ -213,7 +215,7 @@ impl HealthSign {
             HealthSign::NoReads(_) | HealthSign::ReadsEnd { .. } => ("no reads", 1),
             HealthSign::NoVerdict { sectors, .. } => ("no verdict", sectors),
             HealthSign::Retries(count) => ("retries", count),
-            HealthSign::Slow { .. } => ("slow", 1),
+            HealthSign::Slow { .. } | HealthSign::Slower(_) => ("slow", 1),
             HealthSign::SlowPlaces(places) => ("slow places", u64::from(places)),
             // An incident of its own tells of them.
             HealthSign::FailedRequests { .. } => return Vec::new(),

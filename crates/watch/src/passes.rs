@@ -219,6 +219,12 @@ impl PassHistory {
         self.read.iter().copied().min().filter(|oldest| oldest.0 > 0)
     }
 
+    /// Sectors that were never read.
+    pub fn never_read(&self) -> u64 {
+        let is_unread = |slice: &usize| self.read[*slice].0 == 0;
+        (0..SLICES).filter(is_unread).map(|slice| self.start(slice + 1) - self.start(slice)).sum()
+    }
+
     /// Sectors that were never read, or not for so many seconds.
     pub fn unread_longer(&self, now: UnixSeconds, seconds: u64) -> u64 {
         let is_old = |slice: &usize| self.read[*slice].0 == 0 || elapsed(now, self.read[*slice]) > seconds;

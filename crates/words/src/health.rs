@@ -34,6 +34,7 @@ sentences! {
         NoVerdict { sectors: Count = Count(2048, "sector") } => "no verdict on {sectors}: reads ended before them",
         Retries { reads: Count = Count(4, "read") } => "{reads} succeeded only at the second attempt",
         Failed { requests: Said = FailedWords::Reads { reads: Count(3, "read") } } => "{requests}, asked for by programs",
+        Slower { percent: u32 = 60u32 } => "reads take {percent} % longer than before",
         SlowerThanBefore { percent: u32 = 60u32 } => "reading takes {percent} % longer than in its first passes, day after day",
         SlowerThanSiblings { percent: u32 = 60u32, disks: Count = Count(3, "other") } =>
             "reading takes {percent} % longer than at {disks} of its model, day after day",
@@ -198,6 +199,7 @@ pub fn sign(sign: &HealthSign) -> Said {
         }
         HealthSign::NoVerdict { sectors, .. } => SignWords::NoVerdict { sectors: Count(sectors, "sector") },
         HealthSign::Retries(count) => SignWords::Retries { reads: Count(count, "read") },
+        HealthSign::Slower(percent) => SignWords::Slower { percent },
         HealthSign::Slow { percent, beside: SlowBeside::Past } => SignWords::SlowerThanBefore { percent },
         HealthSign::Slow { percent, beside: SlowBeside::Siblings(disks) } => {
             SignWords::SlowerThanSiblings { percent, disks: Count(disks as u64, "other") }

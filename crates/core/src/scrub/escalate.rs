@@ -74,9 +74,9 @@ impl Escalation {
         self.put_off.take_first(sectors_max.min(in_region))
     }
 
-    /// Whether nothing is to be verified out of turn, but what was put off.
-    pub(super) fn is_empty(&self) -> bool {
-        self.suspects.is_empty() && self.regions.is_empty()
+    /// The suspect range that comes next.
+    pub(super) fn first_suspect(&self) -> Option<SectorRange> {
+        self.suspects.last().map(|suspect| suspect.range)
     }
 
     /// Whether the area is taken for dead, to be left for the end of the pass.

@@ -53,10 +53,10 @@ impl VisitRecorder {
         if time > stall {
             self.visit.stalls = self.visit.stalls.saturating_add(1);
         }
+        self.visit.requests = self.visit.requests.saturating_add(1);
         if is_next && bytes >= REQUEST_MIN {
             let step = ReadTime::of(time, bytes);
             self.visit.slowest = self.visit.slowest.max(step);
-            self.visit.requests = self.visit.requests.saturating_add(1);
             if self.times.len() < REQUESTS_MAX {
                 self.times.push(step);
             }
@@ -76,12 +76,9 @@ impl VisitRecorder {
         let typical = median(&mut self.times);
         self.times.clear();
         if let Some(place) = self.place.take()
-            && (visit.requests > 0 || visit.stalls > 0)
             && self.waiting.len() < WAITING_MAX
         {
-            // A visit with a stall and nothing else is one, too.
-            let requests = visit.requests.max(1);
-            self.waiting.push((place, Visit { typical, requests, ..visit }));
+            self.waiting.push((place, Visit { typical, ..visit }));
         }
     }
 }
@@ -106,7 +103,7 @@ mod tests {
         recorder.add(timing(1, 1, 300, false));
         let place = SegmentPlace { region: 3, segment: 0 };
         let of = |millis: u64| ReadTime::of(Nanos::from_millis(millis), Bytes::mib(1));
-        let visit = Visit { typical: of(5), slowest: of(9), stalls: 0, requests: 3, hour: 70 };
+        let visit = Visit { typical: of(5), slowest: of(9), stalls: 0, requests: 5, hour: 70 };
         assert_eq!(recorder.take(false), [(place, visit)]);
         let stalled = Visit { stalls: 1, requests: 1, hour: 70, ..Visit::default() };
         assert_eq!(recorder.take(true), [(SegmentPlace { segment: 1, ..place }, stalled)]);

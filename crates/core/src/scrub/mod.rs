@@ -361,10 +361,15 @@ impl Scrub {
         self.escalation.next_put_off(self.spared.limit(next, sectors_max, self.config.granule), &grid)
     }
 
-    /// What was put off, if nothing else is left to be read.
+    /// What is read next, if it is a suspect, or what was put off.
     fn put_off_next(&mut self) -> Option<SectorRange> {
-        let next = self.escalation.first_put_off().filter(|_| self.escalation.is_empty())?;
-        self.next_of_tour().is_none().then_some(next)
+        if let Some(suspect) = self.escalation.first_suspect() {
+            return Some(suspect);
+        }
+        let next = self.escalation.first_put_off()?;
+        let (grid, claimed, range) = (*self.coverage.grid(), &self.claimed, self.config.range);
+        let gap = |region| claimed.first_gap(grid.region(region).intersection(range));
+        (self.escalation.next_region(gap).is_none() && self.next_of_tour().is_none()).then_some(next)
     }
 
     fn next_of_tour(&mut self) -> Option<SectorRange> {

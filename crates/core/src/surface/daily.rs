@@ -72,11 +72,11 @@ pub struct ComparedDisk<'a> {
 impl PartTimes {
     /// Of a whole pass.
     pub fn of_map(map: &SpeedMap) -> PartTimes {
-        let count = map.regions.len();
-        PartTimes(std::array::from_fn(|part| {
-            let regions = &map.regions[part * count / PARTS..(part + 1) * count / PARTS];
-            median(&mut regions.iter().map(|region| region.typical).collect::<Vec<_>>())
-        }))
+        let mut parts = vec![Vec::new(); PARTS];
+        for (region, timing) in map.regions.iter().enumerate() {
+            parts[part_of(region as u64, map.regions.len() as u64)].push(timing.typical);
+        }
+        PartTimes(std::array::from_fn(|part| median(&mut parts[part])))
     }
 
     /// The median of several in each part.
@@ -135,13 +135,18 @@ impl DailyTimes {
     }
 }
 
+/// The part in which a region lies.
+fn part_of(region: u64, regions: u64) -> usize {
+    (region * PARTS as u64 / regions) as usize
+}
+
 /// The days of a pass, each with its number since the pass began.
 pub fn days_of_visits(pass: &PassVisits) -> Vec<(u16, PartTimes)> {
     let count = pass.grid().region_count();
     let mut times: BTreeMap<u16, Vec<Vec<ReadTime>>> = BTreeMap::new();
     for (region, visit) in pass.all() {
         let day = times.entry(visit.hour / 24).or_insert_with(|| vec![Vec::new(); PARTS]);
-        day[(region * PARTS as u64 / count) as usize].push(visit.typical);
+        day[part_of(region, count)].push(visit.typical);
     }
     let median_of = |parts: &mut Vec<Vec<ReadTime>>| PartTimes(std::array::from_fn(|part| median(&mut parts[part])));
     times.into_iter().map(|(day, mut parts)| (day, median_of(&mut parts))).collect()

@@ -23,7 +23,7 @@ const MEASURED_MIN: u32 = 8;
 /// What chance alone may bring about, at most.
 const CHANCE_MAX: f64 = 1.0 / 20_000.0;
 /// A region whose requests stalled in fewer visits does not stall.
-pub const STALLED_MIN: u8 = 4;
+const STALLED_MIN: u8 = 4;
 /// The standard deviation of a normal distribution in median deviations.
 const DEVIATIONS_OF_MEDIAN: f64 = 1.4826;
 
@@ -38,6 +38,8 @@ pub struct SlowPlace {
     pub ratio: f64,
     /// The most visits to one region in which a request stalled; 7: or more.
     pub stalled: u8,
+    /// Whether these are more than chance explains on this disk.
+    pub is_stalling: bool,
 }
 
 /// What the neighbours of each region take: the curve of the zones. Nothing where too few were measured.
@@ -86,11 +88,13 @@ pub fn slow_places(map: &SpeedMap) -> PassPlaces {
         if (at..end).any(|at| is_behind(at, least)) {
             let mut run: Vec<f64> = steps[at..end].iter().flatten().copied().collect();
             run.sort_by(f64::total_cmp);
+            let stalled = map.regions[at..end].iter().map(|region| region.stalled()).max().unwrap_or_default();
             places.push(SlowPlace {
                 sectors: map.sectors_of(at as u64, end as u64),
                 regions: (end - at) as u64,
                 ratio: ratio_of_steps(run.get(run.len() / 2).copied().unwrap_or_default()),
-                stalled: map.regions[at..end].iter().map(|region| region.stalled()).max().unwrap_or_default(),
+                stalled,
+                is_stalling: stalled >= stalls,
             });
         }
         at = end.max(at + 1);
@@ -247,6 +251,7 @@ mod tests {
             regions: count,
             ratio: 1.5,
             stalled: 0,
+            is_stalling: false,
         };
         let pass = |places: &[SlowPlace], share: f64| PassPlaces { places: places.to_vec(), share };
         let newest = pass(&[at(10, 10), at(50, 4)], 0.005);

@@ -14,7 +14,7 @@ pub struct Visit {
     pub slowest: ReadTime,
     /// Requests that took far longer than any disk should ([`super::map::RegionTiming::stalled`]); 255: or more.
     pub stalls: u8,
-    /// Requests that were measured; 255: or more.
+    /// Requests that had the disk for themselves; 255: or more. 0: there was no visit.
     pub requests: u8,
     /// When, in whole hours since the pass began; 65535: or later.
     pub hour: u16,
@@ -65,9 +65,15 @@ impl PassVisits {
 
     /// A pass without visits; `None`: the grid has too many segments a region.
     pub fn new(grid: Grid, begun: UnixSeconds) -> Option<PassVisits> {
-        let is_bounded = grid.segments_per_region() <= PassVisits::SEGMENTS_MAX;
-        let count = grid.step_count() as usize;
-        is_bounded.then(|| PassVisits { grid, begun, visits: vec![Visit::default(); count] })
+        PassVisits::is_bounded(&grid).then(|| {
+            let count = grid.step_count() as usize;
+            PassVisits { grid, begun, visits: vec![Visit::default(); count] }
+        })
+    }
+
+    /// Whether a pass on this grid is kept: not if it has too many segments a region.
+    pub fn is_bounded(grid: &Grid) -> bool {
+        grid.segments_per_region() <= PassVisits::SEGMENTS_MAX
     }
 
     /// The division into regions and segments.
@@ -137,6 +143,11 @@ impl PassVisits {
 /// What the visits to a region say together.
 fn region_of(visits: &[Visit]) -> RegionTiming {
     let mut typical: Vec<ReadTime> = visits.iter().map(|visit| visit.typical).collect();
+    // Where most visits tell nothing of the time, those that do are too few.
+    let measured = typical.iter().filter(|time| time.is_measured()).count();
+    if 2 * measured < visits.len() {
+        typical.clear();
+    }
     let mut slowest: Vec<ReadTime> = visits.iter().map(|visit| visit.slowest).collect();
     slowest.sort_unstable_by(|a, b| b.cmp(a));
     // Of about a hundred requests one is slower than the 99th percentile.

@@ -37,9 +37,18 @@ impl Daemon<'_> {
             DaemonNews::Signal(_) => self.ending.is_ending = true,
             DaemonNews::Survey(seen) => self.handle_survey(*seen),
             DaemonNews::Failed(disks, lost) => self.handle_failures(disks, lost),
-            DaemonNews::Placed(name, failed) => self.feed(WatchEvent::Failures(name, failed)),
+            DaemonNews::Placed(name, key, failed) => {
+                // The name may be another disk's by now.
+                if self.key_of(&name) == Some(&key) {
+                    self.feed(WatchEvent::Failures(name, failed));
+                }
+            }
             DaemonNews::Speeds(disks) => {
-                disks.into_iter().for_each(|(name, slowness)| self.feed(WatchEvent::Slow(name, slowness)));
+                for (name, key, slowness) in disks {
+                    if self.key_of(&name) == Some(&key) {
+                        self.feed(WatchEvent::Slow(name, slowness));
+                    }
+                }
                 self.speeds_judged();
             }
             DaemonNews::DevicesChanged => self.machine.surveyor.request(),
@@ -57,7 +66,8 @@ impl Daemon<'_> {
             if self.disk(&node.name).is_none() {
                 continue;
             }
-            let all = match self.reader_of(&node.name) {
+            let looked_up = || self.is_looked_up(&node.name).then(|| SessionSubject::Disk(node.name.clone()));
+            let all = match self.reader_of(&node.name).or_else(looked_up) {
                 None => {
                     let both = [others, idle_class].into_iter().flatten();
                     both.reduce(|mut all, more| {

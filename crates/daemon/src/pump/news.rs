@@ -42,9 +42,9 @@ pub(super) enum DaemonNews {
     /// Requests of programs failed at these disks; the numbers of those that were not seen for lack of room.
     Failed(Vec<DiskFailed>, u64),
     /// Requests of programs failed at the disk of this name; what lies there was looked up.
-    Placed(String, FailedRequests),
+    Placed(String, DiskKey, FailedRequests),
     /// How slow these disks are, by name.
-    Speeds(Vec<(String, Slowness)>),
+    Speeds(Vec<(String, DiskKey, Slowness)>),
     /// The kernel reports a change of a disk, an enclosure or the power.
     DevicesChanged,
 }

@@ -1,21 +1,25 @@
 //! Looks up what lies where a request of a program failed, before it is told: once an hour for a disk, and for some seconds at most.
 //!
-//! The look-up reads structures of file systems on that disk, by small requests; the place itself is left alone.
+//! The look-up reads structures of file systems on that disk, in the idle I/O class, and is ended after some seconds; the place itself is left alone.
 
 use super::news::DaemonNews;
 use super::state::Daemon;
 use scrubjay_core::units::SectorRange;
 use scrubjay_device::above::{self, EndKind, SectorEnd, SectorStory};
+use scrubjay_device::{ioprio, tool};
 use scrubjay_watch::calendar::HOUR;
 use scrubjay_watch::events::WatchEvent;
 use scrubjay_watch::failures::{ContentsKind, FailedRequests, PlaceContents};
 use std::path::Path;
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// The watch tells within ten seconds, whether the look-up ends or not.
 const LOOK_UP_MAX: Duration = Duration::from_secs(4);
+/// What a look-up met is known so long after its end.
+const LATELY: Duration = Duration::from_secs(3);
 /// How often a disk's places are looked up.
 const EVERY: Duration = Duration::from_secs(HOUR);
 /// Sectors that are looked up: those of a request's beginning.
@@ -27,26 +31,51 @@ impl Daemon<'_> {
     /// Reports to the watch that requests failed, with what lies there if that is not looked up too often.
     pub(super) fn place_failures(&mut self, name: String, failed: FailedRequests) {
         let now = Instant::now();
-        let is_recent = self.machine.placed.get(&name).is_some_and(|at| now.duration_since(*at) < EVERY);
-        let first = failed.runs.first().copied().filter(|_| !is_recent);
-        let Some(first) = first else { return self.feed(WatchEvent::Failures(name, failed)) };
-        self.machine.placed.insert(name.clone(), now);
-        let (news, is_named) = (self.machine.news.clone(), self.config.name_files);
-        let found = {
-            let name = name.clone();
-            move || look_up(&name, SectorRange::at(first.start.0, first.count().min(SECTORS)), is_named)
+        let known = self.machine.placed.get(&name);
+        let is_recent = known.is_some_and(|look| look.is_under_way() || now.duration_since(look.begun) < EVERY);
+        let first = failed.runs.first().copied().filter(|_| !is_recent && self.observation.is_none());
+        let (Some(first), Some(key)) = (first, self.key_of(&name).cloned()) else {
+            return self.feed(WatchEvent::Failures(name, failed));
         };
+        let (is_over, over) = (Arc::new(AtomicBool::new(false)), Instant::now() + LOOK_UP_MAX);
+        self.machine.placed.insert(name.clone(), PlaceLook { begun: now, is_over: is_over.clone() });
+        let (news, is_named) = (self.machine.news.clone(), self.config.name_files);
         let unplaced = (name.clone(), failed.clone());
         let spawned = thread::Builder::new().name("place".into()).spawn(move || {
             let (answer, answers) = mpsc::channel();
-            // A disk that hangs holds this thread, and no message.
-            let _ = thread::Builder::new().name("look-up".into()).spawn(move || answer.send(found()));
-            let contents = answers.recv_timeout(LOOK_UP_MAX).unwrap_or_default();
-            let _ = news.send(DaemonNews::Placed(name, FailedRequests { contents, ..failed }));
+            let looked_up = name.clone();
+            // A disk that hangs holds that thread, and no message; there is no second one for it.
+            let _ = thread::Builder::new().name("look-up".into()).spawn(move || {
+                let _ = ioprio::enter_idle_class();
+                let range = SectorRange::at(first.start.0, first.count().min(SECTORS));
+                let _ = answer.send(tool::within(LOOK_UP_MAX, || look_up(&looked_up, range, is_named)));
+                is_over.store(true, Ordering::Relaxed);
+            });
+            let left = over.saturating_duration_since(Instant::now());
+            let contents = answers.recv_timeout(left).unwrap_or_default();
+            let _ = news.send(DaemonNews::Placed(name, key, FailedRequests { contents, ..failed }));
         });
         if spawned.is_err() {
             self.feed(WatchEvent::Failures(unplaced.0, unplaced.1));
         }
+    }
+
+    /// Is this disk being looked at, or was it of late? What fails then may be the look-up's own.
+    pub(super) fn is_looked_up(&self, name: &str) -> bool {
+        let look = self.machine.placed.get(name);
+        look.is_some_and(|look| look.is_under_way() || look.begun.elapsed() < LOOK_UP_MAX + LATELY)
+    }
+}
+
+/// A look-up of what lies at a place of a disk.
+pub(super) struct PlaceLook {
+    begun: Instant,
+    is_over: Arc<AtomicBool>,
+}
+
+impl PlaceLook {
+    fn is_under_way(&self) -> bool {
+        !self.is_over.load(Ordering::Relaxed)
     }
 }
 

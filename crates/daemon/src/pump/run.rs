@@ -137,6 +137,7 @@ impl<'s> Daemon<'s> {
                 is_synchronised: None,
                 zone: zone_name,
                 placed: BTreeMap::new(),
+                is_pass_over: false,
                 speeds_due: Some(Instant::now()),
                 news: news_sender.clone(),
             },
@@ -270,7 +271,9 @@ impl<'s> Daemon<'s> {
         let begun = Instant::now();
         while !self.sessions.is_empty() && begun.elapsed() < END_MAX {
             match news.recv_timeout(Duration::from_millis(100)) {
-                Ok(item @ (DaemonNews::Session(_) | DaemonNews::Delivered { .. })) => self.handle_news(item),
+                Ok(item @ (DaemonNews::Session(_) | DaemonNews::Delivered { .. } | DaemonNews::Placed(..))) => {
+                    self.handle_news(item)
+                }
                 Ok(DaemonNews::Request(pending)) => drop(pending),
                 Ok(DaemonNews::Signal(signal)) if signal != SIGHUP => self.ending.is_to_begin_anew = false,
                 Ok(_) | Err(RecvTimeoutError::Timeout) => {}

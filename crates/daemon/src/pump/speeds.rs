@@ -7,8 +7,10 @@ use scrubjay_device::inventory;
 use scrubjay_device::speed::SpeedSummary;
 use scrubjay_device::store::StateStore;
 use scrubjay_watch::calendar::HOUR;
+use scrubjay_watch::facts::DiskKey;
 use scrubjay_watch::slowness::Slowness;
 use std::collections::BTreeMap;
+use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 use std::sync::mpsc::Sender;
 use std::thread;
@@ -19,13 +21,14 @@ const EVERY: Duration = Duration::from_secs(6 * HOUR);
 /// A disk to be judged.
 pub(super) struct SpeedRequest {
     pub(super) name: String,
+    pub(super) key: DiskKey,
     pub(super) model: (String, u64),
     pub(super) controller: Option<String>,
     pub(super) was_slow: bool,
 }
 
 /// Judges the disks, which are read one after the other.
-fn judge(folder: &Path, disks: Vec<SpeedRequest>) -> Vec<(String, Slowness)> {
+fn judge(folder: &Path, disks: Vec<SpeedRequest>) -> Vec<(String, DiskKey, Slowness)> {
     let known = |disk: &SpeedRequest| {
         let id = inventory::identity(&disk.name).filter(|id| id.is_certain)?;
         Some(StateStore::at(folder, &id.key(), None).speed().summary())
@@ -34,7 +37,7 @@ fn judge(folder: &Path, disks: Vec<SpeedRequest>) -> Vec<(String, Slowness)> {
 }
 
 /// Compares the disks.
-fn judged(known: Vec<(SpeedRequest, SpeedSummary)>) -> Vec<(String, Slowness)> {
+fn judged(known: Vec<(SpeedRequest, SpeedSummary)>) -> Vec<(String, DiskKey, Slowness)> {
     let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
     let mut number = |text: String| {
         let next = numbers.len();
@@ -51,11 +54,10 @@ fn judged(known: Vec<(SpeedRequest, SpeedSummary)>) -> Vec<(String, Slowness)> {
         })
         .collect();
     let slow = slow_disks(&compared);
-    known
-        .iter()
-        .zip(slow)
-        .map(|((disk, judged), slow)| (disk.name.clone(), Slowness::of(slow, judged.places)))
-        .collect()
+    let named = |((disk, judged), slow): (&(SpeedRequest, SpeedSummary), _)| {
+        (disk.name.clone(), disk.key.clone(), Slowness::of(slow, judged.places))
+    };
+    known.iter().zip(slow).map(named).collect()
 }
 
 impl Daemon<'_> {
@@ -73,6 +75,7 @@ impl Daemon<'_> {
             .iter()
             .map(|disk| SpeedRequest {
                 name: disk.facts.name.clone(),
+                key: self.key_of(&disk.facts.name).unwrap_or(&disk.facts.key).clone(),
                 model: (disk.facts.model.clone(), disk.facts.sectors),
                 controller: disk.facts.controller.clone(),
                 was_slow: self.watch.slowness(&disk.facts.name).whole.is_some(),
@@ -80,7 +83,9 @@ impl Daemon<'_> {
             .collect();
         let (folder, news): (_, Sender<DaemonNews>) = (self.options.folder.clone(), self.machine.news.clone());
         let spawned = thread::Builder::new().name("speeds".into()).spawn(move || {
-            let _ = news.send(DaemonNews::Speeds(judge(&folder, disks)));
+            // Without an answer nothing would ever be judged again.
+            let said = panic::catch_unwind(AssertUnwindSafe(|| judge(&folder, disks)));
+            let _ = news.send(DaemonNews::Speeds(said.unwrap_or_default()));
         });
         if spawned.is_err() {
             self.speeds_judged();
@@ -89,11 +94,14 @@ impl Daemon<'_> {
 
     /// The next time is later.
     pub(super) fn speeds_judged(&mut self) {
-        self.machine.speeds_due = Some(Instant::now() + self.clock.period(EVERY));
+        let wait =
+            if std::mem::take(&mut self.machine.is_pass_over) { Duration::ZERO } else { self.clock.period(EVERY) };
+        self.machine.speeds_due = Some(Instant::now() + wait);
     }
 
     /// A pass is over: judged at once.
     pub(super) fn hurry_speeds(&mut self) {
+        self.machine.is_pass_over = self.machine.speeds_due.is_none(); // judged before it was over
         self.machine.speeds_due = self.machine.speeds_due.map(|_| Instant::now());
     }
 }
@@ -107,7 +115,7 @@ mod tests {
 
     fn request(name: &str, model: &str, controller: &str) -> SpeedRequest {
         let (name, model, controller) = (name.to_owned(), (model.to_owned(), 9), Some(controller.to_owned()));
-        SpeedRequest { name, model, controller, was_slow: false }
+        SpeedRequest { key: DiskKey(name.clone()), name, model, controller, was_slow: false }
     }
 
     /// A disk whose reads take step `code` each day, and took `past`.
@@ -121,7 +129,7 @@ mod tests {
     #[test]
     fn a_slow_disk_is_told_from_a_slow_controller() {
         let said = |disks: Vec<(SpeedRequest, SpeedSummary)>| -> Vec<Option<SlowBeside>> {
-            judged(disks).into_iter().map(|(_, slowness)| slowness.whole.map(|(_, beside)| beside)).collect()
+            judged(disks).into_iter().map(|(.., slowness)| slowness.whole.map(|(_, beside)| beside)).collect()
         };
         let one = vec![
             (request("sda", "M", "a"), disk(106, 100)),
@@ -134,6 +142,6 @@ mod tests {
         let all = vec![(request("sda", "M", "a"), disk(106, 100)), (request("sdb", "N", "a"), disk(107, 100))];
         assert_eq!(said(all), [Some(SlowBeside::Way(2)); 2]);
         let two = judged(vec![(request("sda", "M", "a"), disk(100, 100))]);
-        assert_eq!(two, [("sda".to_owned(), Slowness { whole: None, places: 2 })]);
+        assert_eq!(two, [("sda".to_owned(), DiskKey("sda".to_owned()), Slowness { whole: None, places: 2 })]);
     }
 }

@@ -6,6 +6,7 @@ use super::messengers::Messengers;
 use super::news::DaemonNews;
 use super::observation::Observation;
 use super::options::DaemonOptions;
+use super::places::PlaceLook;
 use super::surveyor::Surveyor;
 use crate::config::WatchConfig;
 use crate::discovery::{HostSurvey, SeenDisk, SystemRoot};
@@ -84,7 +85,9 @@ pub(super) struct SeenMachine {
     pub(super) is_synchronised: Option<bool>,
     pub(super) zone: Option<String>,
     /// When it was looked up last what lies where requests failed, by disk.
-    pub(super) placed: BTreeMap<String, Instant>,
+    pub(super) placed: BTreeMap<String, PlaceLook>,
+    /// Did a pass end while they were being judged?
+    pub(super) is_pass_over: bool,
     /// When the disks' speeds are judged next; `None`: that is under way.
     pub(super) speeds_due: Option<Instant>,
     /// Where threads send what they found.

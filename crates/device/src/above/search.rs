@@ -1,6 +1,7 @@
 //! Searches all folders below a mount point, within a limit, for names of inodes or for files whose data lie at a place.
 
 use super::fsmap;
+use crate::tool;
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::ops::Range;
@@ -36,7 +37,7 @@ pub struct SearchedNames {
 
 /// Searches all folders of the file system that is mounted at `mount`, except other mounts below it.
 pub fn search(mount: &Path, wanted: &Wanted) -> SearchedNames {
-    search_within(mount, wanted, TIME_MAX)
+    search_within(mount, wanted, tool::time_left(TIME_MAX))
 }
 
 fn search_within(mount: &Path, wanted: &Wanted, time_max: Duration) -> SearchedNames {

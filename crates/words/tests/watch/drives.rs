@@ -7,6 +7,8 @@ use scrubjay_watch::facts::*;
 use scrubjay_watch::health::HealthState;
 use scrubjay_watch::hold::HoldBack;
 use scrubjay_watch::incident::{IncidentKind, IncidentSubject};
+use scrubjay_watch::slowness::{SlowBeside, Slowness};
+use scrubjay_words::sign as sign_words;
 
 fn state(celsius: i32, is_self_testing: bool) -> SmartReading {
     let attributes = vec![AtaAttribute::usual(5, 0)];
@@ -112,20 +114,23 @@ fn the_incident_of_a_disk_of_unknown_health_does_not_end_at_a_restart() {
 }
 
 #[test]
-fn a_disk_that_slows_more_than_its_siblings_is_watched_and_disks_that_all_slow_are_not() {
-    let health_after = |own_nanos: u64, sibling_nanos: u64| {
-        let mut rig = Rig::with_disks(3);
-        for pass in 0..4 {
-            for (name, last) in [("sda", own_nanos), ("sdb", sibling_nanos), ("sdc", sibling_nanos)] {
-                rig.wait_for(name);
-                let service_nanos = if pass < 3 { 100 } else { last };
-                let report = PassReport { service_nanos, ..rig.report(name, SECTORS, &[]) };
-                rig.news(name, SessionNews::Finished(report));
-            }
-        }
-        rig.standing("S0").health
+fn a_slow_disk_is_watched_with_its_reason_and_a_well_one_is_ok_again() {
+    let mut rig = Rig::with_disks(3);
+    for name in ["sda", "sdb", "sdc"] {
+        rig.finish_until(name);
+    }
+    let judged = |rig: &mut Rig, slowness: Slowness| {
+        rig.feed(WatchEvent::Slow("sda".into(), slowness));
+        let standing = rig.standing("S0");
+        (standing.health, standing.signs.iter().map(|sign| sign_words(sign).to_string()).collect::<Vec<_>>())
     };
-    assert_eq!(health_after(160, 101), HealthState::Watch);
-    assert_eq!(health_after(160, 155), HealthState::Ok, "what they have in common is not the disk");
-    assert_eq!(health_after(140, 100), HealthState::Ok);
+    let slow = |beside| Slowness { whole: Some((34, beside)), places: 0 };
+    let (health, said) = judged(&mut rig, slow(SlowBeside::Siblings(2)));
+    assert_eq!(health, HealthState::Watch, "and never to be replaced for that");
+    assert_eq!(said, ["reading takes 34 % longer than at 2 others of its model, day after day"]);
+    let (_, said) = judged(&mut rig, slow(SlowBeside::Way(3)));
+    assert_eq!(said, ["reading takes 34 % longer than before on all 3 disks behind its controller: look there first"]);
+    let (_, said) = judged(&mut rig, Slowness { whole: None, places: 2 });
+    assert_eq!(said, ["2 places slower than those around, pass after pass"]);
+    assert_eq!(judged(&mut rig, Slowness::default()).0, HealthState::Ok);
 }
