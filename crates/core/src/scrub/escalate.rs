@@ -6,6 +6,7 @@
 
 use crate::range_set::RangeSet;
 use crate::scrub::tour::Grid;
+use crate::scrub::verdict::Cause;
 use crate::units::{Sector, SectorRange};
 use std::collections::{BTreeSet, VecDeque};
 
@@ -13,6 +14,17 @@ use std::collections::{BTreeSet, VecDeque};
 /// each segment that fails is put off to the end of the pass. A dying head must not keep the scrub from the rest of the
 /// disk. A guess: at up to seconds per block, some minutes.
 const UNREADABLE_RUN_MAX: u64 = 64;
+
+/// A request that was unreadable, until each of its blocks has a verdict; `found`: one of them was unreadable.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Root {
+    pub(super) range: SectorRange,
+    pub(super) cause: Cause,
+    pub(super) found: bool,
+}
+
+/// Failed requests followed at the same time, at most, until all their blocks have a verdict.
+pub(super) const ROOTS_MAX: usize = 64;
 
 /// Ranges waiting to be verified out of turn.
 #[derive(Clone, Debug, Default)]

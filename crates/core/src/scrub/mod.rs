@@ -44,7 +44,7 @@ use crate::scrub::tour::{ScanOrder, SegmentPlace};
 use crate::scrub::verdict::{Cause, Unreadable, VerifyOutcome};
 use crate::surface::visit::Visit;
 use crate::units::{Bytes, Nanos, SECTOR_BYTES, Sector, SectorRange, UnixSeconds};
-use escalate::Escalation;
+use escalate::{Escalation, ROOTS_MAX, Root};
 use failures::{FailureStep, Failures};
 use foreground::ForegroundTracker;
 use measured::{OwnTiming, VisitRecorder};
@@ -124,17 +124,6 @@ struct OwnRequest {
     /// The total idle time of the disk up to `issued`.
     idle: Nanos,
 }
-
-/// A request that was unreadable, until each of its blocks has a verdict; `found`: one of them was unreadable.
-#[derive(Clone, Copy, Debug)]
-struct Root {
-    range: SectorRange,
-    cause: Cause,
-    found: bool,
-}
-
-/// Failed requests followed at the same time, at most, until all their blocks have a verdict.
-const ROOTS_MAX: usize = 64;
 
 impl Scrub {
     /// Begins or continues a pass. The grid is the coverage map's.

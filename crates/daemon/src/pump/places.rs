@@ -3,7 +3,7 @@
 //! The look-up reads structures of file systems on that disk, in the idle I/O class, and is ended after some seconds; the place itself is left alone.
 
 use super::news::DaemonNews;
-use super::state::Daemon;
+use super::state::{Daemon, PlaceLook};
 use scrubjay_core::units::SectorRange;
 use scrubjay_device::above::{self, EndKind, SectorEnd, SectorStory};
 use scrubjay_device::{ioprio, tool};
@@ -64,18 +64,6 @@ impl Daemon<'_> {
     pub(super) fn is_looked_up(&self, name: &str) -> bool {
         let look = self.machine.placed.get(name);
         look.is_some_and(|look| look.is_under_way() || look.begun.elapsed() < LOOK_UP_MAX + LATELY)
-    }
-}
-
-/// A look-up of what lies at a place of a disk.
-pub(super) struct PlaceLook {
-    begun: Instant,
-    is_over: Arc<AtomicBool>,
-}
-
-impl PlaceLook {
-    fn is_under_way(&self) -> bool {
-        !self.is_over.load(Ordering::Relaxed)
     }
 }
 

@@ -6,7 +6,6 @@ use super::messengers::Messengers;
 use super::news::DaemonNews;
 use super::observation::Observation;
 use super::options::DaemonOptions;
-use super::places::PlaceLook;
 use super::surveyor::Surveyor;
 use crate::config::WatchConfig;
 use crate::discovery::{HostSurvey, SeenDisk, SystemRoot};
@@ -24,6 +23,8 @@ use scrubjay_watch::settings::WatchSettings;
 use scrubjay_words::Wording;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::time::Instant;
 
@@ -92,6 +93,19 @@ pub(super) struct SeenMachine {
     pub(super) speeds_due: Option<Instant>,
     /// Where threads send what they found.
     pub(super) news: Sender<DaemonNews>,
+}
+
+/// A look-up of what lies at a place of a disk.
+pub(super) struct PlaceLook {
+    pub(super) begun: Instant,
+    pub(super) is_over: Arc<AtomicBool>,
+}
+
+impl PlaceLook {
+    /// Has it not come to its end?
+    pub(super) fn is_under_way(&self) -> bool {
+        !self.is_over.load(Ordering::Relaxed)
+    }
 }
 
 /// What is kept, and waits to be.
