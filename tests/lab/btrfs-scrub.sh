@@ -129,6 +129,8 @@ sectors=$((2 * 512 * 2048))
 "$scrubjay" scrub pool --policy delay --delay 4ms --order sequential --json --state "$work/killed" >/dev/null 2>&1 &
 first=$!
 soon is_saved killed $((sectors / 2)) || fail "the scrub that is to be killed saved no more than $(sectors_saved killed)"
+# It must not come to the damage behind, and be killed before it has saved what it did there.
+kill -STOP $first
 scrub second pool --policy none
 expect "two at once: the second cannot" "$status" 1
 kill -9 $first 2>/dev/null || true

@@ -17,7 +17,7 @@ end_last() {
 disk=$("$here/faulty-disk" create "$name" 512M seek_us=8000 kbps=150000)
 mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 -F "$disk"
 mkdir "$work/mnt"
-mount "$disk" "$work/mnt"
+soon mount "$disk" "$work/mnt" # whoever looks at all block devices at this moment holds this one, too
 dd if=/dev/urandom of="$work/mnt/big" bs=1M count=200 status=none
 echo data >"$work/mnt/small"
 umount "$work/mnt"

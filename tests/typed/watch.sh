@@ -25,7 +25,11 @@ arrange() {
 # The next bad disk, of which a problem is open.
 problem() {
   SERIAL=$(basename "${bad[0]}") A=$(basename "${bad[0]}") bad=("${bad[@]:1}" "${bad[0]}")
-  until_ready grep -q "REPLACE.*$A" "$work/told"
+  local try
+  for try in {1..6}; do # on a busy machine it takes longer than a person would wait
+    until_ready grep -q "REPLACE.*$A" "$work/told"
+    ! grep -q "REPLACE.*$A" "$work/told" || break
+  done
 }
 # The next disk that is taken out.
 taken_out() {
