@@ -66,7 +66,9 @@ impl Daemon<'_> {
             if self.disk(&node.name).is_none() {
                 continue;
             }
-            let looked_up = || self.is_looked_up(&node.name).then(|| SessionSubject::Disk(node.name.clone()));
+            // Where the class is not seen, what a look-up meets counts: rather too many than some of a program's left out.
+            let is_looked_up = || self.machine.is_class_seen && self.is_looked_up(&node.name);
+            let looked_up = || is_looked_up().then(|| SessionSubject::Disk(node.name.clone()));
             let all = match self.reader_of(&node.name).or_else(looked_up) {
                 None => {
                     let both = [others, idle_class].into_iter().flatten();

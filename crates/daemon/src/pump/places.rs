@@ -22,8 +22,8 @@ const LOOK_UP_MAX: Duration = Duration::from_secs(4);
 const LATELY: Duration = Duration::from_secs(3);
 /// How often a disk's places are looked up.
 const EVERY: Duration = Duration::from_secs(HOUR);
-/// Sectors that are looked up: those of a request's beginning.
-const SECTORS: u64 = 8;
+/// Sectors that are looked up, at most: which of a request's sectors failed is not known, so all of them, as far as one question goes.
+const SECTORS: u64 = scrubjay_jobs::sector::SECTORS_MAX;
 /// Files that are named, at most.
 const FILES: usize = 3;
 
