@@ -82,7 +82,7 @@ mail=$(about "$one" | head -1)
 typed=$(sed -n 's/.*what lies there: sudo \(scrubjay explain .*\)/\1/p' "$mail")
 # shellcheck disable=SC2086 # words of a command
 expect "and what it says to type names the file" "$("$scrubjay" ${typed#scrubjay } | grep -c holiday | awk '{print ($1 > 0)}')" 1
-expect "and it is named in the message" "$(grep -c 'there lies .*holiday (ext4 on ' "$mail")" 1
+expect "and it is named in the message" "$(grep -c 'in these sectors: .*holiday (ext4 on ' "$mail")" 1
 expect "the disk is not called ok" "$(status '[.disks[] | select(.name == "'"${one#/dev/}"'")][0].health')" watch
 
 begun=$(date +%s%3N)
@@ -90,7 +90,7 @@ cat tree/album >/dev/null 2>&1 && fail "a program meets it on the btrfs"
 soon is_told "$btrfs" || fail "it is told of the btrfs: $(cat watch.log)"
 took=$(($(date +%s%3N) - begun))
 echo "# $took ms"
-expect "a file of a btrfs is named within ten seconds" "$((took < 10000)) $(grep -c 'there lies .*album (btrfs on ' "$(about "$btrfs" | head -1)")" "1 1"
+expect "a file of a btrfs is named within ten seconds" "$((took < 10000)) $(grep -c 'in these sectors: .*album (btrfs on ' "$(about "$btrfs" | head -1)")" "1 1"
 
 rm -f nbd
 serve "$member" m1 m2

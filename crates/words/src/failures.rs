@@ -25,13 +25,13 @@ sentences! {
         WhatLiesThere { disk: Typed = "sdc", sectors: String = "2048+8" } =>
             "what lies there: sudo scrubjay explain {disk} {sectors}",
         File { file: String = "/srv/holiday.mkv", file_system: String = "ext4", device: String = "sda1" } =>
-            "there lies {file} ({file_system} on {device})",
-        SomeFile { file_system: String = "ext4", device: String = "sda1" } => "there lies a file ({file_system} on {device})",
+            "in these sectors: {file} ({file_system} on {device})",
+        SomeFile { file_system: String = "ext4", device: String = "sda1" } => "in these sectors: a file ({file_system} on {device})",
         Metadata { file_system: String = "ext4", device: String = "sda1" } =>
-            "there lie structures of the file system itself ({file_system} on {device})",
-        Free { device: String = "sda1" } => "nothing is stored there (on {device})",
-        Parity { device: String = "md0" } => "there lies parity of {device}: no file has these bytes",
-        Volume { device: String = "tank" } => "there lie data of the volume {device}",
+            "in these sectors: structures of the file system itself ({file_system} on {device})",
+        Free { device: String = "sda1" } => "in these sectors: free space (on {device})",
+        Parity { device: String = "md0" } => "in these sectors: parity of {device}, which no file has",
+        Volume { device: String = "tank" } => "in these sectors: data of the volume {device}",
         Stripe { stripe: u64 = 4711u64, device: String = "md0" } => "stripe {stripe} of {device}",
         Healed => "If that lies in its array, programs got what they asked for from the other members.",
         LeaveThePlace => "The place is left alone until the disk is read in its turn; then the watch says which sectors cannot be read.",
