@@ -17,11 +17,11 @@ end_last() {
 disk=$("$here/faulty-disk" create "$name" 512M seek_us=8000 kbps=150000)
 mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 -F "$disk"
 mkdir "$work/mnt"
-soon mount "$disk" "$work/mnt" # whoever looks at all block devices at this moment holds this one, too
+mount "$disk" "$work/mnt"
 dd if=/dev/urandom of="$work/mnt/big" bs=1M count=200 status=none
 echo data >"$work/mnt/small"
-umount "$work/mnt"
-mount -o ro "$disk" "$work/mnt"
+# (Unmounted and mounted again it would be busy while another mount namespace has a copy of the first mount.)
+mount -o remount,ro "$work/mnt"
 echo 128 >"/sys/block/$(basename "$disk")/queue/read_ahead_kb"
 
 code() { local code=0; "$@" || code=$?; echo $code; }

@@ -12,19 +12,21 @@ begin
 export FAULTY_DIR=$work/disks SCRUBJAY_RUN=$work/run XDG_STATE_HOME=$work
 mkdir run
 # The ninth of 16 regions of 128 MiB.
-disk=$("$here/faulty-disk" create one 2G kbps=300000 slow=2097152+262144 slow_pct=160)
+disk=$("$here/faulty-disk" create one 2G kbps=300000 slow=2097152+262144 slow_pct=500)
 name=${disk#/dev/}
-pass() { "$scrubjay" scrub "$disk" --fresh --no-progress >/dev/null; }
+# Only large requests are measured; on a slow machine the usual budget of a disk without clients may not pay for them within seconds.
+scrub=("$scrubjay" scrub "$disk" --no-progress --slowdown 1s --max-slowdown 10s)
+pass() { "${scrub[@]}" --fresh >/dev/null; }
 speed() { "$scrubjay" explain "$disk" --json | jq -c ".speed | $1"; }
 expect "nothing is measured before the first pass" "$(speed '[.begun, .slow_places]')" "[0,0]"
 pass
 expect "one pass finds it, and nothing else" "$(speed '[.slow_places, .slow[0].start, .slow[0].count, .slow[0].lasts]')" "[1,2097152,262144,false]"
-expect "how much slower" "$(speed '.slow[0].ratio | . > 1.3 and . < 1.8')" true
-expect "each part was measured" "$(speed '[.parts[].typical | . > 0] | length')" 16
+expect "how much slower" "$(speed '.slow[0].ratio | . > 1.3 and . < 6')" true
+expect "each part was measured" "$(speed '[.parts[].typical | select(. > 0)] | length')" 16
 expect "in words" "$("$scrubjay" explain "$disk" | grep -c 'sectors 2097152 to 2359295')" 1
 # Killed in the midst of a pass: what was measured is kept.
-timeout --signal=KILL 4 "$scrubjay" scrub "$disk" --fresh --no-progress >/dev/null 2>&1 || true
-"$scrubjay" scrub "$disk" --no-progress >/dev/null
+timeout --signal=KILL 4 "${scrub[@]}" --fresh >/dev/null 2>&1 || true
+"${scrub[@]}" >/dev/null
 expect "a pass that was killed has its map" "$(speed '[.passes, .slow_places]')" "[2,1]"
 # A file that is damaged is begun anew, and harms no scrub.
 for file in scrubjay/*.visits; do head -c 1000 /dev/urandom >"$file"; done

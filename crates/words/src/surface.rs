@@ -5,7 +5,7 @@ use crate::sentence::{Count, sentences};
 sentences! {
     /// How fast the places of a disk answer.
     pub SpeedWords: "How fast the places of a disk answer" {
-        Unmeasured => "not measured yet: the next pass measures it, where its requests follow one another",
+        Unmeasured => "not measured yet: the next pass measures it, where its requests follow one another and have 512 KiB or more",
         Curve { begin: String = "250 MB/s", end: String = "120 MB/s", date: String = "12 Mar 2026" } =>
             "{begin} at the beginning, {end} at the end (pass of {date})",
         CurveSoFar { begin: String = "250 MB/s", end: String = "120 MB/s", date: String = "12 Mar 2026" } =>
