@@ -6,7 +6,7 @@ use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::process::Command;
 use std::sync::Arc;
@@ -35,6 +35,10 @@ fn serve(certificates: &TestCertificates) -> u16 {
             let mut head = String::new();
             // A client that does not trust it goes away.
             while !head.ends_with("\r\n\r\n") && stream.read_line(&mut head).is_ok_and(|length| length > 0) {}
+            // What is not read when a connection is closed may take the answer with it.
+            let length =
+                head.to_ascii_lowercase().lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
+            let _ = stream.read_exact(&mut vec![0; length.unwrap_or(0)]);
             let _ = stream.get_mut().write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
             stream.get_mut().conn.send_close_notify();
             let _ = stream.get_mut().flush();
