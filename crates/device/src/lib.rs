@@ -31,6 +31,8 @@ pub mod detector;
 mod disk_subject;
 pub mod inventory;
 pub mod ioprio;
+pub mod kmsg;
+pub mod links;
 pub mod md;
 pub mod member;
 pub mod observed;

@@ -4,16 +4,10 @@
 //! limited in rate, for mirrors the block layer names only the first sector of a request, and reading it needs a privilege.
 
 use super::geometry::MdMember;
+use crate::kmsg::LogReader;
 use scrubjay_core::units::SectorRange;
-use std::fs::{self, File, OpenOptions};
-use std::io::{ErrorKind, Read, Seek, SeekFrom};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs;
 use std::path::Path;
-
-/// The longest record, in bytes (Linux, kernel/printk: `PRINTKRB_RECORD_MAX` and its prefix).
-const RECORD_MAX: usize = 8192;
-/// Records that are read in one go, at most.
-const RECORDS_MAX: usize = 10_000;
 
 /// A line about a read of a disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +39,7 @@ struct MemberPlace {
 /// The log, from when it is opened.
 #[derive(Debug)]
 pub(super) struct KernelLog {
-    file: Option<File>,
+    reader: Option<LogReader>,
     array: String,
     members: Vec<MemberPlace>,
 }
@@ -53,30 +47,17 @@ pub(super) struct KernelLog {
 impl KernelLog {
     /// Opens the log for the array that the kernel calls `array`, from now on. Yields nothing where the log cannot be read.
     pub fn open(array: &str, members: &[MdMember]) -> KernelLog {
-        let open = || {
-            let mut file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open("/dev/kmsg").ok()?;
-            file.seek(SeekFrom::End(0)).ok()?;
-            Some(file)
-        };
         let members = members.iter().filter_map(|member| place(&member.name)).collect();
-        KernelLog { file: open(), array: array.to_owned(), members }
+        KernelLog { reader: LogReader::open().ok(), array: array.to_owned(), members }
     }
 
     /// The errors logged since the last call.
     pub fn drain(&mut self) -> Vec<LoggedError> {
         let mut errors = Vec::new();
-        let Some(file) = &mut self.file else { return errors };
-        let mut record = vec![0; RECORD_MAX];
-        for _ in 0..RECORDS_MAX {
-            match file.read(&mut record) {
-                Ok(bytes) => {
-                    errors.extend(logged_error(&String::from_utf8_lossy(&record[..bytes]), &self.array, &self.members))
-                }
-                // The kernel has overwritten records that were not read in time.
-                Err(error) if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::Interrupted) => {}
-                Err(_) => break,
-            }
-        }
+        let KernelLog { reader, array, members } = self;
+        reader
+            .iter_mut()
+            .for_each(|reader| reader.drain(|record| errors.extend(logged_error(&record.text, array, members))));
         errors
     }
 }
@@ -93,9 +74,9 @@ fn place(member: &str) -> Option<MemberPlace> {
     Some(MemberPlace { member: member.to_owned(), disk, start, sectors: number("size")? })
 }
 
-/// The error in a record of `/dev/kmsg` about these members: `6,1234,567890,-;md/raid:md0: read error corrected (...)`.
-fn logged_error(record: &str, array: &str, members: &[MemberPlace]) -> Option<LoggedError> {
-    match parse(record.split_once(';')?.1.lines().next()?)? {
+/// The error in a line about these members.
+fn logged_error(line: &str, array: &str, members: &[MemberPlace]) -> Option<LoggedError> {
+    match parse(line)? {
         LogLine::Corrected { array: logging_array, member, range } if logging_array == array => {
             members.iter().any(|known| known.member == member).then_some(LoggedError { member, range })
         }
@@ -147,7 +128,7 @@ mod tests {
     #[test]
     fn lines_of_md_and_of_the_block_layer_are_understood() {
         let logged = |text: &str| {
-            let error = logged_error(&format!("6,1234,567890,-;{text}\n SUBSYSTEM=block\n"), "md0", &members());
+            let error = logged_error(text, "md0", &members());
             error.map(|error| (error.member, error.range.start.0, error.range.count()))
         };
         let of = |member: &str, start, count| Some((member.to_owned(), start, count));
@@ -171,6 +152,6 @@ mod tests {
         ] {
             assert_eq!(logged(line), expected, "{line}");
         }
-        assert_eq!(super::logged_error("no record", "md0", &members()), None);
+        assert_eq!(logged("no record"), None);
     }
 }
