@@ -102,6 +102,9 @@ if [ "${1:-}" = --inside ]; then
   holds "zfs.conf lets it open /dev/zfs" opens /dev/zfs
   holds "and no disk for writing" fails as_service dd if=/dev/zero "of=${disks[0]}" count=1 status=none
   rm /dev/zfs
+  holds "without a drop-in the kernel's log is not read" fails opens /dev/kmsg
+  holds "kernel-log.conf" drop_in kernel-log
+  holds "kernel-log.conf lets it read the kernel's log" opens /dev/kmsg
   holds "controllers.conf" drop_in controllers
   holds "controllers.conf lets programs open generic SCSI devices" opens /dev/sg0
   holds "btrfs-repair.conf" drop_in btrfs-repair

@@ -3,8 +3,9 @@
 use crate::calendar::{HOUR, after, elapsed};
 use crate::facts::{ArrayFacts, DiskFacts, DiskKey, MediaKind, PassReport, SubjectKey};
 use crate::hold::SessionFault;
-use crate::known::{ArrayState, DiskState, MISSING_AFTER};
+use crate::known::{ArrayState, DiskState};
 use crate::pool::{LastScrub, PoolScan, ZpoolFacts};
+use crate::problem::MISSING_AFTER;
 use crate::reading::{ReadingState, SessionPhase};
 use crate::rows::RowKey;
 use crate::slowness::Slowness;
@@ -24,7 +25,7 @@ impl Watch {
         }
         // Either it has moved, and the event that its old name is gone will follow; or two disks have one identity, if
         // both stay.
-        self.disk_gone(now, &facts.name);
+        self.disk_gone(now, &facts.name, false);
         let name = facts.name.clone();
         self.seen.sightings.insert(name, (facts, now));
         self.timing.wake_at(after(now, MISSING_AFTER));
@@ -85,7 +86,7 @@ impl Watch {
     fn record_disk(&mut self, now: UnixSeconds, mut facts: DiskFacts) {
         self.seen.sightings.remove(&facts.name);
         if self.seen.names.get(&facts.name).is_some_and(|key| *key != facts.key) {
-            self.disk_gone(now, &facts.name);
+            self.disk_gone(now, &facts.name, false);
         }
         let (key, name) = (facts.key.clone(), facts.name.clone());
         self.seen.names.insert(name.clone(), key.clone());
@@ -118,11 +119,12 @@ impl Watch {
         self.timing.are_passes_planned = false;
     }
 
-    pub(crate) fn disk_gone(&mut self, now: UnixSeconds, name: &str) {
+    pub(crate) fn disk_gone(&mut self, now: UnixSeconds, name: &str, is_pulled: bool) {
         self.seen.sightings.remove(name);
         let Some(key) = self.seen.names.remove(name) else { return };
         if let Some(disk) = self.seen.disks.get_mut(&key) {
             (disk.live.name, disk.live.since, disk.reading.live.session) = (None, now, SessionPhase::None);
+            disk.live.is_pulled = is_pulled;
         }
         let moved_name =
             self.seen.sightings.iter().find(|(_, (facts, _))| facts.key == key).map(|(name, _)| name.clone());
@@ -224,6 +226,14 @@ impl Watch {
         let disk = self.seen.disks.get_mut(&key).filter(|disk| disk.row.slowness != slowness);
         if let Some(disk) = disk {
             disk.row.slowness = slowness;
+            self.pending.change(RowKey::Disk(key));
+        }
+    }
+
+    /// Takes that the kernel has reset the way to a disk.
+    pub(crate) fn link_reset(&mut self, now: UnixSeconds, name: &str) {
+        let Some(key) = self.seen.disk_by_name(name).map(|disk| disk.row.facts.key.clone()) else { return };
+        if self.seen.disks.get_mut(&key).is_some_and(|disk| disk.row.link_resets.add(now)) {
             self.pending.change(RowKey::Disk(key));
         }
     }

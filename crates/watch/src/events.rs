@@ -38,6 +38,8 @@ pub enum WatchEvent {
     DiskSeen(DiskFacts),
     /// The disk of this name is gone.
     DiskGone(String),
+    /// The same while a file system on it is mounted: it was not taken out in order.
+    DiskPulled(String),
     /// An array is present, or has changed.
     ArraySeen(ArrayFacts),
     /// The array with this UUID is gone.
@@ -48,6 +50,8 @@ pub enum WatchEvent {
     Failures(String, FailedRequests),
     /// How slow the disk of this name is, by the maps of its scrubs.
     Slow(String, Slowness),
+    /// The kernel has reset the way to the disk of this name.
+    LinkReset(String),
     /// A report of a session on this disk or array. After a start the pump also reports what sessions have kept, as
     /// stopped, with the date with which they were begun.
     Session(SessionSubject, SessionNews),

@@ -145,6 +145,8 @@ pub enum HealthSign {
     },
     /// This many places of it are slower than those around them, pass after pass.
     SlowPlaces(u32),
+    /// The kernel has reset the way to it so many times.
+    LinkResets(u64),
     /// A cable, a port or a power supply: transfer errors grow.
     Cable {
         /// The counter.
@@ -217,6 +219,7 @@ impl HealthSign {
             HealthSign::Retries(count) => ("retries", count),
             HealthSign::Slow { .. } | HealthSign::Slower(_) => ("slow", 1),
             HealthSign::SlowPlaces(places) => ("slow places", u64::from(places)),
+            HealthSign::LinkResets(count) => ("link resets", count),
             // An incident of its own tells of them.
             HealthSign::FailedRequests { .. } => return Vec::new(),
         };
@@ -265,6 +268,8 @@ pub struct OwnEvidence {
     pub sectors: u64,
     /// How slow it is.
     pub slowness: Slowness,
+    /// How often the kernel has reset the way to it, if that is a sign.
+    pub link_resets: Option<u64>,
 }
 
 /// NVMe's warning bit for temperature, which is no reason to replace a disk.
@@ -345,6 +350,7 @@ pub fn signs(
     if places > 0 {
         signs.push(HealthSign::SlowPlaces(places));
     }
+    signs.extend(evidence.link_resets.map(HealthSign::LinkResets));
     signs.sort_by_key(|sign| std::cmp::Reverse(sign.state()));
     signs
 }

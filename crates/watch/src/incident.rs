@@ -187,13 +187,6 @@ pub struct PastIncident {
     pub thread: Option<MessageId>,
 }
 
-impl IncidentKind {
-    /// Seconds between the opening of such an incident and its message.
-    fn gathers_for(self) -> u64 {
-        if self == IncidentKind::Failures { GATHER_SHORT } else { GATHER }
-    }
-}
-
 /// The amount of a sign.
 fn amount(amounts: &[(String, u64)], sign: &str) -> u64 {
     amounts.iter().find(|(known, _)| known == sign).map_or(0, |(_, amount)| *amount)
@@ -341,13 +334,18 @@ impl IncidentRow {
         (true, None)
     }
 
+    /// Seconds between its opening and its message.
+    fn gathers_for(&self) -> u64 {
+        if self.condition.problem.is_of_now(self.opened) { GATHER_SHORT } else { GATHER }
+    }
+
     /// When the next message is due, and why, if nothing changes.
     pub fn next_message(&self) -> Option<(UnixSeconds, MessageReason)> {
         if self.is_accepted && !self.is_grown() || self.away_since.is_some() {
             return None;
         }
         let (at, reason, limits) = match self.last_message {
-            None => (after(self.opened, self.key.kind.gathers_for()), MessageReason::Opened, MESSAGES_MAX),
+            None => (after(self.opened, self.gathers_for()), MessageReason::Opened, MESSAGES_MAX),
             Some(last) if self.is_grown() && self.condition.urgency > self.known_urgency => {
                 (last, MessageReason::Grown, MESSAGES_MAX)
             }

@@ -1,9 +1,11 @@
 //! The state of disks and arrays: rows that survive, and what is known only while they are present.
 
-use crate::calendar::{HOUR, MINUTE, elapsed};
+use crate::calendar::{HOUR, elapsed};
 use crate::facts::{ArrayFacts, DiskFacts, DiskKey, SmartRefusal};
 use crate::failures::KnownFailures;
 use crate::health::{self, DriveReport, HealthSign, OwnEvidence};
+use crate::links::LinkResets;
+use crate::problem::MISSING_AFTER;
 use crate::reading::ReadingState;
 use crate::rows::DiskRow;
 use crate::slowness::Slowness;
@@ -12,8 +14,6 @@ use std::collections::BTreeMap;
 
 /// Seconds after which SMART data are out of date: a day, and some hours for a disk that was asleep when it was to be read.
 pub const STALE_AFTER: u64 = 26 * HOUR;
-/// Seconds after which an absent disk or array is missing; until then a cable may be being changed.
-pub const MISSING_AFTER: u64 = 10 * MINUTE;
 
 /// Seconds for which a drive's last temperature and self-test count: two readings that failed.
 const DRIVE_STATE_AGE_MAX: u64 = 8 * HOUR;
@@ -25,6 +25,8 @@ pub(crate) struct DiskLive {
     pub name: Option<String>,
     /// Since when it is present, or absent.
     pub since: UnixSeconds,
+    /// Is it absent, and was a file system on it mounted when it went?
+    pub is_pulled: bool,
     /// Requests of programs that failed at it since the watch began.
     pub failures: Option<KnownFailures>,
     /// Why the last SMART reading failed.
@@ -64,6 +66,7 @@ impl DiskState {
             unknown_since: UnixSeconds(0),
             service_last: 0,
             slowness: Slowness::default(),
+            link_resets: LinkResets::default(),
         };
         DiskState::restored(row, reading, now)
     }
@@ -73,6 +76,7 @@ impl DiskState {
         let live = DiskLive {
             name: None,
             since: now,
+            is_pulled: false,
             failures: None,
             refused: None,
             asleep: None,
@@ -97,7 +101,7 @@ impl DiskState {
     }
 
     pub fn is_missing(&self, now: UnixSeconds) -> bool {
-        self.live.name.is_none() && elapsed(now, self.live.since) >= MISSING_AFTER
+        self.live.name.is_none() && (self.live.is_pulled || elapsed(now, self.live.since) >= MISSING_AFTER)
     }
 
     /// Are there no SMART data, or only data that are out of date?
@@ -116,6 +120,7 @@ impl DiskState {
             unjudged: passes.unjudged,
             sectors: passes.sectors,
             slowness: self.row.slowness,
+            link_resets: self.row.link_resets.sign(now),
         };
         health::signs(now, self.row.facts.media, &self.row.word, &self.row.counters, &evidence)
     }

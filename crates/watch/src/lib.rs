@@ -55,6 +55,7 @@ mod incident_book;
 mod known;
 pub mod letter;
 mod letter_facts;
+pub mod links;
 pub mod loss;
 mod observe;
 mod outbox;
@@ -81,7 +82,8 @@ mod timing;
 mod turn;
 pub mod worded;
 
-pub use known::{MISSING_AFTER, STALE_AFTER};
+pub use known::STALE_AFTER;
+pub use problem::MISSING_AFTER;
 pub use reading::SessionPhase;
 pub use schedule::MARGIN;
 pub use state::Watch;

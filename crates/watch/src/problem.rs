@@ -2,7 +2,7 @@
 //!
 //! A new kind is a value of [`Problem`], with its kind of incident, here; what finds it; and its row in the crate `words`.
 
-use crate::calendar::LocalDay;
+use crate::calendar::{LocalDay, MINUTE, elapsed};
 use crate::channel::ProofState;
 use crate::facts::{ArrayKind, DiskKey, SmartRefusal};
 use crate::failures::FailedRequests;
@@ -12,6 +12,9 @@ use crate::loss::HistoryLoss;
 use crate::pool::{LastScrub, PoolDamage, PoolLack, PoolScan};
 use crate::worded;
 use scrubjay_core::units::{Bytes, SectorRange, UnixSeconds};
+
+/// Seconds after which an absent disk or array is missing; until then a cable may be being changed.
+pub const MISSING_AFTER: u64 = 10 * MINUTE;
 
 /// What is wrong, as far as incidents are told apart by it: a subject has one of each kind at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -361,6 +364,16 @@ impl Problem {
             Problem::Recipients(..) => IncidentKind::Recipients,
             Problem::History(_) => IncidentKind::History,
             Problem::Recorded(kind, _) => *kind,
+        }
+    }
+    /// Does it happen to programs now, so that it is told in seconds? `opened`: when its incident opened.
+    pub fn is_of_now(&self, opened: UnixSeconds) -> bool {
+        match self {
+            Problem::Failures(_) | Problem::Degraded(_) => true,
+            Problem::Disk(evidence) => evidence.signs.iter().all(|sign| matches!(sign, HealthSign::LinkResets(_))),
+            // It went while it was mounted: for all others one waits first whether they come back.
+            Problem::DiskMissing(_, since) => elapsed(opened, *since) < MISSING_AFTER,
+            _ => false,
         }
     }
 }

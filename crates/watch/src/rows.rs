@@ -9,6 +9,7 @@ use crate::health::DriveReport;
 use crate::hold::SessionFault;
 use crate::incident::{CATCH_UP, IncidentKey, IncidentRow, MessageReason, PastIncident, Urgency};
 use crate::letter::Letter;
+use crate::links::LinkResets;
 use crate::loss::HistoryLoss;
 use crate::passes::PassHistory;
 use crate::slowness::Slowness;
@@ -82,6 +83,9 @@ pub struct DiskRow {
     /// How slow it is.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Slowness::is_none"))]
     pub slowness: Slowness,
+    /// How often the kernel has reset the way to it.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "LinkResets::is_none"))]
+    pub link_resets: LinkResets,
 }
 
 /// A message on its way by one channel.

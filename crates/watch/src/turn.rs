@@ -8,10 +8,11 @@ use crate::facts::{MediaKind, SessionNews, SubjectKey};
 use crate::forecast::IdleWeek;
 use crate::incident::{GATHER, IncidentKey, IncidentKind, IncidentRow, IncidentSubject, MessageReason};
 use crate::incident_book::IncidentBook;
-use crate::known::{ArrayState, DiskState, MISSING_AFTER};
+use crate::known::{ArrayState, DiskState};
 use crate::loss::HistoryLoss;
 use crate::outgoing::OutgoingMail;
 use crate::pending::Pending;
+use crate::problem::MISSING_AFTER;
 use crate::reading::{ReadingState, SessionPhase};
 use crate::rows::{CLOCK_SLACK, HostRow, ReadingRow, RowKey, WatchRow};
 use crate::seen::Seen;
@@ -175,7 +176,8 @@ impl Watch {
         }
         match event {
             WatchEvent::DiskSeen(facts) => self.disk_seen(now, facts),
-            WatchEvent::DiskGone(name) => self.disk_gone(now, &name),
+            WatchEvent::DiskGone(name) => self.disk_gone(now, &name, false),
+            WatchEvent::DiskPulled(name) => self.disk_gone(now, &name, true),
             WatchEvent::ArraySeen(facts) => self.array_seen(now, facts),
             WatchEvent::ArrayGone(key) => self.array_gone(now, &key),
             WatchEvent::Smart(name, reading) => {
@@ -185,6 +187,7 @@ impl Watch {
             }
             WatchEvent::Failures(name, failed) => self.failures(now, &name, failed),
             WatchEvent::Slow(name, slowness) => self.slow(&name, slowness),
+            WatchEvent::LinkReset(name) => self.link_reset(now, &name),
             WatchEvent::Session(subject, news) => self.session(now, &subject, news),
             WatchEvent::IdleHour(subject, hour, share) => self.idle_hour(&subject, hour, share),
             WatchEvent::Recipients(channel, refused) => self.recipients_refused(&channel, refused),

@@ -5,6 +5,7 @@ use crate::health::{DiskSteps, FailedWords, failed, membership};
 use crate::line::{Label, Line, steps};
 use crate::sentence::{Count, Said, Typed, sentences};
 use scrubjay_core::units::SectorRange;
+use scrubjay_watch::facts::ArrayKind;
 use scrubjay_watch::failures::{ContentsKind, FailureCause, PlaceContents};
 use scrubjay_watch::problem::DiskFailures;
 
@@ -24,6 +25,7 @@ sentences! {
         Place { run: String = "sectors 2048 to 2055" } => "somewhere in {run}",
         WhatLiesThere { disk: Typed = "sdc", sectors: String = "2048+8" } =>
             "what lies there: sudo scrubjay explain {disk} {sectors}",
+        AskZfs { pool: Typed = "tank" } => "which files of the pool have lost data: sudo zpool status -v {pool}",
         File { file: String = "/srv/holiday.mkv", file_system: String = "ext4", device: String = "sda1" } =>
             "in these sectors: {file} ({file_system} on {device})",
         SomeFile { file_system: String = "ext4", device: String = "sda1" } => "in these sectors: a file ({file_system} on {device})",
@@ -82,7 +84,12 @@ pub(crate) fn lines(failures: &DiskFailures, since: String) -> Vec<Line> {
         let disk = disk.name.as_ref().unwrap_or(&disk.key.0).into();
         lines.push(Line::of(Label::More, FailuresWords::WhatLiesThere { disk, sectors }));
     }
-    lines.extend(arrays.iter().map(|array| Line::of(Label::Array, membership(array))));
+    for array in arrays {
+        lines.push(Line::of(Label::Array, membership(array)));
+        if array.array.kind() == ArrayKind::Zfs {
+            lines.push(Line::of(Label::More, FailuresWords::AskZfs { pool: array.array.name.as_str().into() }));
+        }
+    }
     let mut to_do: Vec<Said> = Vec::new();
     if is_loss(failures) {
         to_do.push(FailuresSteps::BackUp.into());

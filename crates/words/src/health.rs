@@ -41,6 +41,7 @@ sentences! {
         SlowWay { percent: u32 = 60u32, disks: Count = Count(4, "disk") } =>
             "reading takes {percent} % longer than before on all {disks} behind its controller: look there first",
         SlowPlaces { places: Count = Count(2, "place") } => "{places} slower than those around, pass after pass",
+        LinkResets { times: Count = Count(3, "time") } => "its link was reset {times}: check cable, port and power",
         Cable { counter: Said = CounterWords::CableErrors, growth: u64 = 3u64 } => "{counter} +{growth}: check cable and port",
     }
 }
@@ -208,6 +209,7 @@ pub fn sign(sign: &HealthSign) -> Said {
             SignWords::SlowWay { percent, disks: Count(disks as u64, "disk") }
         }
         HealthSign::SlowPlaces(places) => SignWords::SlowPlaces { places: Count(u64::from(places), "place") },
+        HealthSign::LinkResets(count) => SignWords::LinkResets { times: Count(count, "time") },
         HealthSign::FailedRequests { reads, writes } => SignWords::Failed { requests: failed(reads, writes) },
         HealthSign::Cable { kind, growth } => SignWords::Cable { counter: counter(kind), growth },
     };

@@ -233,6 +233,23 @@ pub const HANGING: &[&str] = &[
     "jq",             // reads JSON
 ];
 
+/// As [`GUEST_ZFS`], and md beside it.
+pub const GUEST_FAILURES: &[&str] = &[
+    "qemu-system-x86", // the machine
+    "busybox-static",  // its first file system
+    "kmod",            // modprobe, depmod
+    "xz-utils",        // unpacks kernel modules
+    "zstd",            // unpacks the kernel
+    "binutils",        // readelf: checks the unpacked kernel; strip
+    "udev",            // makes the links that zpool waits for, inside
+    "gcc",             // compiles ZFS's module
+    "make",            // the same
+    "fio",             // the foreground
+    "jq",              // reads JSON
+    "mdadm",           // a mirror, inside
+    "python3",         // resets a SCSI device
+];
+
 /// For a virtual machine with a pool of ZFS, which its test gets and compiles.
 pub const GUEST_ZFS: &[&str] = &[
     "qemu-system-x86", // the machine

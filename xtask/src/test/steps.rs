@@ -4,8 +4,8 @@
 
 use super::packages::{
     ARRAYS, ARRAYS_ON_FUSE, BENCH_DISK, BTRFS, BTRFS_UNDER_LOAD, CAPTURE, CLIENTS, CONTRIB, DIST, FAILING, FAULTY_DISK,
-    FILE_SYSTEMS, GUEST, GUEST_ARM, GUEST_ARRAYS, GUEST_BTRFS, GUEST_FILE_SYSTEMS, GUEST_VOLUME, GUEST_ZFS, HANGING,
-    HOST_SECTORS, PAGE, PAGE_SECURITY, PYTHON, SIGNED, SUITES, TYPED, WATCHED, WATCHED_VOLUME,
+    FILE_SYSTEMS, GUEST, GUEST_ARM, GUEST_ARRAYS, GUEST_BTRFS, GUEST_FAILURES, GUEST_FILE_SYSTEMS, GUEST_VOLUME,
+    GUEST_ZFS, HANGING, HOST_SECTORS, PAGE, PAGE_SECURITY, PYTHON, SIGNED, SUITES, TYPED, WATCHED, WATCHED_VOLUME,
 };
 
 /// A step.
@@ -411,6 +411,12 @@ pub const LONG_STEPS: &[TestStep] = &[
         name: "a pool of ZFS in a virtual machine: its scrub driven, held, killed; what others do in the midst of it",
         command: &["tests/lab/guest-zfs.sh", "20"],
         packages: GUEST_ZFS,
+        ..LONG
+    },
+    TestStep {
+        name: "reads that fail on SCSI, NVMe, md and ZFS, disks that are pulled, links that are reset, told within seconds",
+        command: &["tests/lab/guest-failures.sh"],
+        packages: GUEST_FAILURES,
         ..LONG
     },
     TestStep {

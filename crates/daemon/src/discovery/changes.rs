@@ -1,5 +1,6 @@
 //! The differences of two surveys, as events for the watch.
 
+use super::mounted::has_any_of;
 use super::seen::HostSurvey;
 use scrubjay_watch::events::WatchEvent;
 use scrubjay_watch::facts::{ArrayFacts, DiskFacts};
@@ -21,7 +22,10 @@ pub fn changes(before: &HostSurvey, after: &HostSurvey) -> Vec<WatchEvent> {
     for (name, disk) in &disks_before {
         // The name belongs to another disk, or to none.
         if disks_after.get(name).is_none_or(|now| now.key != disk.key) {
-            events.push(WatchEvent::DiskGone((*name).to_owned()));
+            // A service manager unmounts what has lost its disk, so that it may be over by now.
+            let is_pulled = [before, after].into_iter().any(|survey| has_any_of(&survey.mounted, name));
+            let event = if is_pulled { WatchEvent::DiskPulled } else { WatchEvent::DiskGone };
+            events.push(event((*name).to_owned()));
         }
     }
     let gone = arrays_before.keys().filter(|key| !arrays_after.contains_key(*key));
@@ -109,7 +113,9 @@ mod tests {
         let events = changes(before, after);
         for event in &events {
             match event {
-                WatchEvent::DiskGone(name) => assert!(names.remove(name.as_str()).is_some()),
+                WatchEvent::DiskGone(name) | WatchEvent::DiskPulled(name) => {
+                    assert!(names.remove(name.as_str()).is_some())
+                }
                 WatchEvent::DiskSeen(disk) => {
                     let previous = names.insert(&disk.name, disk);
                     assert!(previous.is_none_or(|previous| previous.key == disk.key && previous != disk));

@@ -12,6 +12,7 @@
 //! **Never:** opening a device (except for labels of ZFS, in [`zfs`]), writing (except in [`bays::locate`]), policy.
 
 pub mod bays;
+mod behind;
 mod below;
 mod btrfs;
 pub mod changes;
@@ -22,6 +23,7 @@ pub(crate) mod fixture;
 mod identity;
 mod md;
 mod md_shape;
+mod mounted;
 mod offline;
 pub mod others;
 mod place;
@@ -34,6 +36,7 @@ pub mod volumes;
 pub mod zfs;
 
 pub use bays::locate;
+pub use behind::behind;
 pub use changes::changes;
 pub use root::SystemRoot;
 pub use seen::{CheckWay, HostSurvey, OtherScrubber, SeenDisk};

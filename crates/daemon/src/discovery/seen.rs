@@ -2,7 +2,7 @@
 
 use scrubjay_device::target::TargetIdentity;
 use scrubjay_watch::facts::{ArrayFacts, DiskFacts};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 /// A disk that is present, with further facts for the pump.
@@ -58,6 +58,8 @@ pub struct HostSurvey {
     pub checks: BTreeMap<String, CheckWay>,
     /// Are these all arrays, as far as is known? Not if there are some that do not run, or pools of which nothing is known yet.
     pub are_arrays_known: bool,
+    /// The names of devices on which a file system is mounted.
+    pub mounted: BTreeSet<String>,
     /// Does the machine run on battery?
     pub is_on_battery: bool,
     /// Other scrubbers.

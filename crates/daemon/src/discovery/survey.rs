@@ -3,6 +3,7 @@
 use super::btrfs::btrfs_arrays;
 use super::disks::disks;
 use super::md::md_arrays;
+use super::mounted::mounted;
 use super::others::other_scrubbers;
 use super::power::is_on_battery;
 use super::root::SystemRoot;
@@ -41,6 +42,7 @@ pub fn survey(root: &SystemRoot, also: &[PathBuf]) -> HostSurvey {
         pools: imported(root).into_iter().map(|pool| pool.name).collect(),
         checks: BTreeMap::new(),
         are_arrays_known,
+        mounted: mounted(root),
         is_on_battery: is_on_battery(root),
         others: other_scrubbers(root),
         warnings,

@@ -3,6 +3,7 @@
 use super::news::{DaemonNews, DiskFailed};
 use super::state::Daemon;
 use crate::channels::{DeliveryError, DeliveryReceipt};
+use crate::discovery::{SystemRoot, behind};
 use crate::sessions::SessionMessage;
 use crate::smartctl::parse::SmartctlAnswer;
 use scrubjay_control::DeliveryEntry;
@@ -11,6 +12,7 @@ use scrubjay_device::{claim, inventory};
 use scrubjay_watch::events::WatchEvent;
 use scrubjay_watch::facts::{DiskKey, PassReport, SessionNews, SessionSubject, SubjectKey};
 use signal_hook::consts::SIGHUP;
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 /// What a session's requests met is told within so long after its end.
@@ -50,6 +52,18 @@ impl Daemon<'_> {
                     }
                 }
                 self.speeds_judged();
+            }
+            DaemonNews::LinkResets(places, losses) => {
+                if losses > self.machine.log_losses {
+                    self.machine.log_losses = losses;
+                    (self.say)("records of the kernel's log were lost: resets of links among them were not seen");
+                }
+                let names = || self.machine.survey.disks.iter().map(|disk| disk.facts.name.as_str());
+                let reset = places.iter().flat_map(|place| behind(&SystemRoot::default(), names(), place));
+                for disk in reset.collect::<BTreeSet<String>>() {
+                    (self.say)(&format!("{disk}: its link was reset"));
+                    self.feed(WatchEvent::LinkReset(disk));
+                }
             }
             DaemonNews::DevicesChanged => self.machine.surveyor.request(),
         }

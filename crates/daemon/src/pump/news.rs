@@ -5,13 +5,18 @@ use crate::control::PendingAnswer;
 use crate::discovery::{HostSurvey, UeventSocket};
 use crate::sessions::SessionMessage;
 use crate::smartctl::parse::SmartctlAnswer;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::time::Timespec;
 use scrubjay_device::detector::failed::{BlockErrorCause, FailedKind, FailedRequest, FailureDetector};
+use scrubjay_device::links::LinkLog;
 use scrubjay_watch::facts::DiskKey;
 use scrubjay_watch::failures::{FailedRequests, FailureCause};
 use scrubjay_watch::slowness::Slowness;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+use std::fs::File;
 use std::io;
+use std::os::fd::AsFd;
 use std::sync::mpsc::{Receiver, Sender};
 use std::thread;
 use std::time::Duration;
@@ -45,6 +50,8 @@ pub(super) enum DaemonNews {
     Placed(String, DiskKey, FailedRequests),
     /// How slow these disks are, by name.
     Speeds(Vec<(String, DiskKey, Slowness)>),
+    /// The kernel has reset the way to the devices with these parts in their paths; how often records of its log were lost.
+    LinkResets(Vec<String>, u64),
     /// The kernel reports a change of a disk, an enclosure or the power.
     DevicesChanged,
 }
@@ -75,6 +82,55 @@ pub(super) fn on_uevents(uevents: UeventSocket, news: Sender<DaemonNews>) {
     });
 }
 
+/// Sends that arrays of md have changed: members that fail make no uevent. Where there is no md, nothing.
+pub(super) fn on_md_events(news: Sender<DaemonNews>) {
+    let builder = thread::Builder::new().name("md".into());
+    let _ = builder.spawn(move || {
+        loop {
+            if is_md_changed().unwrap_or(false) && news.send(DaemonNews::DevicesChanged).is_err() {
+                return;
+            }
+            thread::sleep(LOOK_EVERY);
+        }
+    });
+}
+
+/// Waits until arrays of md have changed; `None`: there is no md, as far as is known.
+fn is_md_changed() -> Option<bool> {
+    let Ok(mut arrays) = File::open("/proc/mdstat") else {
+        thread::sleep(MD_EVERY);
+        return None;
+    };
+    // The kernel counts from when the list was read.
+    io::copy(&mut arrays, &mut io::sink()).ok()?;
+    Some(wait_for(&arrays, PollFlags::PRI))
+}
+
+/// Waits for one of these, for an hour at most; whether it has come.
+fn wait_for(file: &impl AsFd, what: PollFlags) -> bool {
+    let hour = Timespec { tv_sec: 3600, tv_nsec: 0 };
+    matches!(poll(&mut [PollFd::new(file, what)], Some(&hour)), Ok(1..))
+}
+
+/// Sends resets of links as news.
+pub(super) fn on_link_resets(mut log: LinkLog, news: Sender<DaemonNews>) {
+    let builder = thread::Builder::new().name("links".into());
+    let _ = builder.spawn(move || {
+        let mut losses = 0;
+        loop {
+            if wait_for(&log, PollFlags::IN) {
+                let places = log.drain();
+                let is_lost = log.losses() > losses;
+                losses = log.losses();
+                if (is_lost || !places.is_empty()) && news.send(DaemonNews::LinkResets(places, losses)).is_err() {
+                    return;
+                }
+            }
+            thread::sleep(LOOK_EVERY);
+        }
+    });
+}
+
 /// What failed at one disk.
 #[derive(Debug)]
 pub(super) struct DiskFailed {
@@ -86,8 +142,10 @@ pub(super) struct DiskFailed {
     pub(super) idle_class: Option<FailedRequests>,
 }
 
-/// How often the kernel's ring of failed requests is looked at.
+/// How often the kernel's ring of failed requests, its log and its arrays are looked at, at most.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How often it is looked whether there is an md by now.
+const MD_EVERY: Duration = Duration::from_secs(60);
 
 /// Sends failed requests as news, once a second at most however many there are.
 pub(super) fn on_failures(mut failures: FailureDetector, news: Sender<DaemonNews>) {

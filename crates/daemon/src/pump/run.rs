@@ -23,6 +23,7 @@ use scrubjay_control::zone::ZonedCalendar;
 use scrubjay_control::{WatchAnswer, WatchRequest};
 use scrubjay_core::units::UnixSeconds;
 use scrubjay_device::detector::failed::FailureDetector;
+use scrubjay_device::links::LinkLog;
 use scrubjay_device::md;
 use scrubjay_device::target::TargetIdentity;
 use scrubjay_watch::Watch;
@@ -131,6 +132,7 @@ impl<'s> Daemon<'s> {
                 excluded: Vec::new(),
                 is_told_blind: false,
                 failures_lost: 0,
+                log_losses: 0,
                 ended_sessions: Vec::new(),
                 is_class_seen: false,
                 suspended: clock.suspended(),
@@ -172,6 +174,11 @@ impl<'s> Daemon<'s> {
             }
             Err(error) => (daemon.say)(&format!("errors that programs meet are not told: {error}")),
         }
+        match LinkLog::open() {
+            Ok(log) => news::on_link_resets(log, news_sender.clone()),
+            Err(error) => (daemon.say)(&format!("resets of links are not seen: /dev/kmsg: {error}")),
+        }
+        news::on_md_events(news_sender.clone());
         if let Ok(uevents) = UeventSocket::open() {
             news::on_uevents(uevents, news_sender);
         }
@@ -364,7 +371,7 @@ impl<'s> Daemon<'s> {
         let checked: BTreeSet<SessionSubject> = checked.map(|array| SessionSubject::Array(array.key.clone())).collect();
         self.machine.survey = seen;
         for event in events {
-            if let WatchEvent::DiskGone(name) = &event {
+            if let WatchEvent::DiskGone(name) | WatchEvent::DiskPulled(name) = &event {
                 let subject = SessionSubject::Disk(name.clone());
                 self.sessions.forget(&subject);
                 self.hours.forget(&subject);

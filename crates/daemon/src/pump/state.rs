@@ -76,6 +76,8 @@ pub(super) struct SeenMachine {
     pub(super) is_told_blind: bool,
     /// Failed requests that were not seen so far, for lack of room.
     pub(super) failures_lost: u64,
+    /// How often records of the kernel's log were lost.
+    pub(super) log_losses: u64,
     /// The sessions that ended of late, and when: what failed in their last moments is still on its way.
     pub(super) ended_sessions: Vec<(SessionSubject, Instant)>,
     /// Does the kernel say which requests that failed are in the idle I/O class?

@@ -104,7 +104,7 @@ impl PageRecorder {
                 let is_known = self.history.events(1, Some(&facts.key)).is_ok_and(|events| !events.is_empty());
                 if is_known { self.history.note_presence(now, &facts.key, true) } else { Ok(()) }
             }
-            WatchEvent::DiskGone(name) => match self.keys.get(name) {
+            WatchEvent::DiskGone(name) | WatchEvent::DiskPulled(name) => match self.keys.get(name) {
                 Some(key) => self.history.note_presence(now, key, false),
                 None => Ok(()),
             },

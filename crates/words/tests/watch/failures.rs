@@ -79,6 +79,50 @@ fn a_disk_that_is_pulled_out_while_it_is_in_use_is_missing_and_nothing_else() {
 }
 
 #[test]
+fn a_disk_that_goes_while_it_is_mounted_is_told_in_seconds() {
+    let mut rig = rig();
+    let before = rig.sent.len();
+    rig.feed(WatchEvent::DiskPulled("sda".into()));
+    rig.wait(5);
+    assert_eq!(
+        rig.subjects_of(before, IncidentKind::Missing),
+        ["[nas1] MISSING a disk (S0): look at its cable and power first"]
+    );
+    rig.wait(HOUR);
+    assert_eq!(rig.subjects_of(before, IncidentKind::Missing).len(), 1, "once");
+    rig.feed(WatchEvent::DiskSeen(disk("sda", "S0")));
+    rig.wait(HOUR);
+    let before = rig.sent.len();
+    rig.feed(WatchEvent::DiskGone("sda".into()));
+    rig.wait(9 * MINUTE);
+    assert_eq!(rig.subjects_of(before, IncidentKind::Missing), [""; 0], "one that is not in use may be taken out");
+}
+
+#[test]
+fn a_link_that_is_reset_again_and_again_is_a_bad_cable_and_once_is_nothing() {
+    let mut rig = rig();
+    let before = rig.sent.len();
+    let reset = |rig: &mut Rig| rig.feed(WatchEvent::LinkReset("sda".into()));
+    for _ in 0..5 {
+        reset(&mut rig);
+        rig.wait(2);
+    }
+    rig.wait(HOUR);
+    reset(&mut rig);
+    rig.wait(HOUR);
+    assert_eq!((rig.standing("S0").health, rig.sent.len()), (HealthState::Ok, before), "two");
+    reset(&mut rig);
+    rig.wait(4);
+    assert_eq!(
+        rig.subjects_of(before, IncidentKind::Health),
+        ["[nas1] WATCH sda (S0): its link was reset 3 times: check cable, port and power"]
+    );
+    assert_eq!(rig.standing("S0").health, HealthState::Watch);
+    rig.wait(8 * DAY);
+    assert_eq!(rig.standing("S0").health, HealthState::Ok, "a week without one");
+}
+
+#[test]
 fn what_the_next_pass_finds_takes_its_place() {
     let mut rig = rig();
     let before = rig.sent.len();

@@ -17,6 +17,7 @@ use scrubjay_watch::incident::{
     Condition, IncidentKey, IncidentKind, IncidentRow, IncidentSubject, MessageId, MessageReason, PastIncident, Urgency,
 };
 use scrubjay_watch::letter::{Letter, LetterContent, ToldIncident};
+use scrubjay_watch::links::LinkResets;
 use scrubjay_watch::loss::{HistoryLoss, LossKind};
 use scrubjay_watch::passes::{ArrayFlaws, PassHistory};
 use scrubjay_watch::pool::{LastScrub, MemberGroup, PoolLack, PoolLosses, PoolScan, ZpoolFacts};
@@ -64,6 +65,7 @@ pub fn disk(key: &str, name: &str) -> DiskRow {
         unknown_since: UnixSeconds(0),
         service_last: 0,
         slowness: Slowness::default(),
+        link_resets: LinkResets::default(),
     }
 }
 
@@ -294,7 +296,8 @@ impl Draw {
                 drop(self.some(3, Draw::number)); // a field that older versions had
                 self.number()
             },
-            slowness: Slowness::default(), // no column of version 3 has it
+            slowness: Slowness::default(),      // no column of version 3 has it
+            link_resets: LinkResets::default(), // nor this
         }
     }
 
