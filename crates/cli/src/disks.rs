@@ -255,8 +255,8 @@ pub fn state_of(disk: &InventoryDisk, watch: Option<&WatchDocument>) -> StateSto
 /// The first unreadable sector of the pass under way, or of the coverage map the first region that has one.
 fn first_bad(saved: &Saved) -> Option<u64> {
     let first_in_pass = saved.pass.as_ref().and_then(|pass| pass.unreadable.keys().next().copied());
-    let region = || saved.coverage.regions().iter().position(|region| region.unreadable > 0);
-    first_in_pass.or_else(|| region().map(|region| region as u64 * saved.coverage.grid().region_sectors()))
+    let run = || saved.coverage.runs().find(|run| run.record.unreadable > 0);
+    first_in_pass.or_else(|| run().map(|run| run.regions.start * saved.coverage.grid().region_sectors()))
 }
 
 fn disks(watch: Option<&WatchDocument>) -> Result<Vec<(InventoryDisk, ScrubRecord)>> {

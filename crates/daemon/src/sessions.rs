@@ -9,6 +9,7 @@ mod report;
 pub use report::{PassOrder, SessionRemarks};
 use report::{SessionReport, pass_report};
 use scrubjay_control::SessionWork;
+use scrubjay_core::scrub::coverage::DATE_STEP;
 use scrubjay_core::scrub::idle::{Goal, PolicyConfig};
 use scrubjay_core::scrub::saved::Saved;
 use scrubjay_core::scrub::verdict::Cause;
@@ -31,9 +32,6 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-
-/// The resolution of the dates of regions, in seconds.
-const DATE_STEP: u64 = 600;
 
 /// The news of a session.
 #[derive(Debug)]
@@ -336,12 +334,11 @@ impl KeptPass {
         // Of a region that a person began earlier, a part was read before the pass.
         let is_read = saved
             .coverage
-            .regions()
-            .iter()
-            .all(|region| region.begun.0 >= since && (since..=latest).contains(&region.verified.0));
+            .runs()
+            .all(|run| run.record.begun.0 >= since && (since..=latest).contains(&run.record.verified.0));
         // Neither does the coverage say which sectors are unreadable, nor the last pass what of the wrong places is still wrong: what
         // has any is read once more.
-        let oldest = saved.coverage.regions().iter().map(|region| region.begun).min().unwrap_or_default();
+        let oldest = saved.coverage.oldest(0..saved.coverage.grid().region_count());
         let EndedPass { transient_errors, corrected } = saved.ended;
         match is_read && saved.coverage.unreadable() == 0 && corrected == 0 {
             true => KeptPass::Complete(oldest, transient_errors),

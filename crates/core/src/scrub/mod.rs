@@ -496,7 +496,7 @@ fn resume_coverage(coverage: &mut Coverage, pass: &Pass, range: SectorRange) {
         let part = grid.region(region).intersection(range);
         let done = pass.done.count_in(part);
         let is_complete = done > 0 && done == part.count();
-        if is_complete && coverage.regions()[region as usize].verified >= pass.begun {
+        if is_complete && coverage.region(region).verified >= pass.begun {
             continue;
         }
         if done > 0 {

@@ -22,7 +22,7 @@
 //! Dates of regions are rounded down to ten minutes, so that neighbours share a line: a sector is never reported
 //! younger than it is. The state of a 20 TB disk takes a few KiB.
 
-use crate::scrub::coverage::{Coverage, RegionRecord};
+use crate::scrub::coverage::{Coverage, CoverageRun, DATE_STEP, RegionRecord};
 use crate::scrub::tour::Grid;
 use crate::scrub::verdict::Cause;
 use crate::scrub::{EndedPass, Pass};
@@ -34,8 +34,6 @@ use std::str::FromStr;
 const MAGIC: &str = "scrubjay scrub state 1";
 /// Runs of done sectors accepted, at most: a tour leaves about one per region, and one more for each unreadable spot in it.
 const RUNS_MAX: u64 = 4 * Grid::REGIONS_MAX;
-/// Dates of regions are multiples of this, in seconds.
-const DATE_STEP: u64 = 600;
 /// Tallies of a subject, at most.
 const TALLIES_MAX: usize = 16;
 
@@ -121,9 +119,19 @@ impl Saved {
             writeln!(text, "ended {} {}", self.ended.transient_errors, self.ended.corrected)?;
         }
         let date = |date: UnixSeconds| date.0 / DATE_STEP * DATE_STEP;
-        let regions = self.coverage.regions().iter().zip(self.coverage.begun());
-        let lines = regions.map(|(r, touched)| (date(r.begun), date(r.verified), r.unreadable, date(*touched)));
-        for ((begun, verified, unreadable, touched), times) in repeated(lines) {
+        // Runs that the dates told apart may be one now.
+        let mut lines: Vec<(u64, [u64; 4])> = Vec::new();
+        for CoverageRun { regions, record: RegionRecord { begun, verified, unreadable }, touched } in
+            self.coverage.runs()
+        {
+            let (times, line) =
+                (regions.count() as u64, [date(begun), date(verified), unreadable.into(), date(touched)]);
+            match lines.last_mut().filter(|(_, last)| *last == line) {
+                Some((before, _)) => *before += times,
+                None => lines.push((times, line)),
+            }
+        }
+        for (times, [begun, verified, unreadable, touched]) in lines {
             writeln!(text, "regions {times} {begun} {verified} {unreadable} {touched}")?;
         }
         Ok(())
@@ -243,21 +251,21 @@ impl<'a> SavedReader<'a> {
     }
 
     fn coverage(&mut self, grid: Grid) -> Result<Coverage, SavedError> {
-        let (mut records, mut touched) = (Vec::new(), Vec::new());
-        while (records.len() as u64) < grid.region_count() {
+        let (mut runs, mut count) = (Vec::new(), 0);
+        while count < grid.region_count() {
             let [times, begun, verified, unreadable, touch] = self.numbers("regions")?;
             let record = RegionRecord {
                 begun: UnixSeconds(begun),
                 verified: UnixSeconds(verified),
                 unreadable: u32::try_from(unreadable).map_err(|_| self.fail("too many unreadable sectors"))?,
             };
-            if times == 0 || times > grid.region_count() - records.len() as u64 {
+            if times == 0 || times > grid.region_count() - count {
                 return Err(self.fail("more regions than the disk has, or none"));
             }
-            records.extend(std::iter::repeat_n(record, times as usize));
-            touched.extend(std::iter::repeat_n(UnixSeconds(touch), times as usize));
+            runs.push((times, record, UnixSeconds(touch)));
+            count += times;
         }
-        Coverage::restore(grid, records, touched).ok_or_else(|| self.fail("a record for each region is needed"))
+        Coverage::restore(grid, runs).ok_or_else(|| self.fail("a record for each region is needed"))
     }
 
     fn field(&mut self, name: &str) -> Result<&'a str, SavedError> {
@@ -349,7 +357,8 @@ mod tests {
         let grid = Grid::new(30, 10, 5);
         let dates = [1_763_719_799, 1_763_719_800, 1_763_719_801].map(UnixSeconds);
         let records = dates.map(|date| RegionRecord { begun: date, verified: UnixSeconds(date.0 + 60), unreadable: 0 });
-        let coverage = Coverage::restore(grid, records.into(), dates.into()).unwrap();
+        let coverage =
+            Coverage::restore(grid, records.into_iter().zip(dates).map(|(record, date)| (1, record, date))).unwrap();
         let saved = Saved {
             disk: String::new(),
             at: UnixSeconds(1_763_800_000),
@@ -359,8 +368,9 @@ mod tests {
         };
         let back: Saved = saved.to_string().parse().unwrap();
         let all = |coverage: &Coverage| {
-            let records = coverage.regions().iter().flat_map(|record| [record.begun, record.verified]);
-            records.chain(coverage.begun().iter().copied()).collect::<Vec<_>>()
+            let dates = |run: CoverageRun| [run.record.begun, run.record.verified, run.touched];
+            let runs = coverage.runs().flat_map(|run| run.regions.clone().map(move |_| run.clone()));
+            runs.flat_map(dates).collect::<Vec<_>>()
         };
         for (before, after) in all(&saved.coverage).into_iter().zip(all(&back.coverage)) {
             assert!((before.0 - 599..=before.0).contains(&after.0), "{} came back as {}", before.0, after.0);
@@ -390,10 +400,9 @@ mod tests {
             }
             pass.done = done;
             let date = |i: u64| UnixSeconds(dates[i as usize % dates.len()] * DATE_STEP);
-            let records = (0..grid.region_count())
-                .map(|i| RegionRecord { begun: date(i), verified: date(i / 2), unreadable: (i % 3) as u32 }).collect();
-            let touched = (0..grid.region_count()).map(|i| date(i / 4)).collect();
-            let coverage = Coverage::restore(grid, records, touched).unwrap();
+            let record = |i| RegionRecord { begun: date(i), verified: date(i / 2), unreadable: (i % 3) as u32 };
+            let runs = (0..grid.region_count()).map(|i| (1, record(i), date(i / 4)));
+            let coverage = Coverage::restore(grid, runs).unwrap();
             let ended = if under_way { EndedPass::default() } else { pass.ended() };
             let saved = Saved { disk, at: UnixSeconds(99), coverage, pass: under_way.then_some(pass), ended };
             prop_assert_eq!(saved.to_string().parse::<Saved>(), Ok(saved));

@@ -97,7 +97,7 @@ fn names_exactly_the_unreadable_sectors_in_every_order() {
         assert_eq!(Bench::found(&report), runs(&bad), "{name}");
         assert_eq!(report.bytes_verified.0 + report.unreadable_sectors() * 512, 1000 * 512, "{name}");
         assert!(report.oldest_unread_seconds.is_some());
-        let unreadable: u32 = bench.scrub.coverage().regions().iter().map(|region| region.unreadable).sum();
+        let unreadable = bench.scrub.coverage().unreadable();
         assert_eq!(unreadable, 8, "{name}: the coverage map knows them too");
     }
 }

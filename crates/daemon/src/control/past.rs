@@ -273,17 +273,17 @@ fn surface(
     let sectors = row.facts.sectors;
     let known = reading.map(PassHistory::known_unreadable).unwrap_or_default();
     let Ok(Some(saved)) = StateStore::at(folder, id, None).load(id, sectors) else { return Vec::new() };
-    let regions = saved.coverage.regions();
-    if regions.is_empty() || sectors == 0 {
+    if sectors == 0 {
         return Vec::new();
     }
-    let count = SURFACE_PARTS.min(regions.len());
-    let part = |part: usize| {
-        let (first, end) = (part * regions.len() / count, (part + 1) * regions.len() / count);
+    let regions = saved.coverage.grid().region_count();
+    let count = (SURFACE_PARTS as u64).min(regions);
+    let part = |part: u64| {
+        let (first, end) = (part * regions / count, (part + 1) * regions / count);
         let region_sectors = saved.coverage.grid().region_sectors();
-        let (start, stop) = (first as u64 * region_sectors, (end as u64 * region_sectors).min(sectors));
+        let (start, stop) = (first * region_sectors, (end * region_sectors).min(sectors));
         let is_inside = |at: u64| (start..stop).contains(&at);
-        let oldest = regions[first..end].iter().map(|region| region.begun.0).min().unwrap_or_default();
+        let oldest = saved.coverage.oldest(first..end).0;
         SurfacePart {
             read: if oldest == 0 { 0 } else { clock.by_watch(UnixSeconds(oldest)).0 },
             unreadable: known.iter().filter(|run| is_inside(run.start.0)).map(|run| run.count()).sum(),
