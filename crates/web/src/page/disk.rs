@@ -53,6 +53,7 @@ pub fn page(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> M
             h2 #surface { "Surface" }
             @match detail.map(|detail| detail.surface.as_slice()) {
                 Some(parts) if !parts.is_empty() => (surface::map(parts, status.time)),
+                _ if disk.reading.oldest_read.is_none() => { p { "No map of it is known, and not all of it has been read." } }
                 _ => { p { "No map of it is known: its oldest sector was read " (ago(status.time, disk.reading.oldest_read)) "." } }
             }
             @if let Some(detail) = detail { (findings(disk.name.as_deref().unwrap_or(&disk.last_name), &detail.findings)) }
@@ -71,7 +72,9 @@ pub fn page(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> M
             @if let Some(nanos) = past.map(|past| past.service_nanos).filter(|nanos| *nanos > 0) {
                 p { "Reading 1 MiB took a scrub " (show_time(Nanos(nanos))) " on average, when its last pass ended." }
             }
-            p { "Requests a second with their latency, by queue depth and position, now: " code { "sudo scrubjay bench disk " (typed(disk.name.as_deref().unwrap_or(&disk.last_name))) } " (reads only)." }
+            @if let Some(name) = &disk.name {
+                p { "Requests a second with their latency, by queue depth and position, now: " code { "sudo scrubjay bench disk " (typed(name)) } " (reads only)." }
+            }
         }
         @if detail.is_some() {
             section aria-labelledby="events" {
