@@ -20,7 +20,7 @@ use scrubjay_core::surface::slow::{PassPlaces, lasting, slow_places};
 use scrubjay_core::surface::visit::{PassVisits, Visit};
 use scrubjay_core::units::UnixSeconds;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -34,8 +34,6 @@ const MAPS_MAX: usize = FIRST_MAPS + 24;
 const EARLIER: usize = 6;
 /// Visits that are read at once.
 const CHUNK: usize = 1 << 14;
-/// The longest file of maps, in bytes.
-const MAPS_BYTES_MAX: u64 = (MAPS_MAX as u64 + 1) * (Grid::REGIONS_MAX * 3 + 64);
 
 /// Visits to be kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -146,15 +144,16 @@ impl SpeedStore {
         Ok(output.commit()?)
     }
 
-    /// What is compared of the disk. Reads all that is kept, one file after the other.
+    /// What is compared of the disk. Reads what is needed of it, one file and one map after the other.
     pub fn summary(&self) -> SpeedSummary {
         let days = self.days();
-        let maps = self.maps();
-        let newest = maps.last().map(slow_places).unwrap_or_default();
-        let before = maps.iter().rev().skip(1).take(if newest.places.is_empty() { 0 } else { EARLIER });
-        let before: Vec<PassPlaces> = before.map(slow_places).collect();
-        let places = lasting(&newest, before.iter()).len();
-        SpeedSummary { days, past: maps.iter().take(FIRST_MAPS).map(PartTimes::of_map).collect(), places }
+        let Some(maps) = KeptMaps::open(&self.maps) else { return SpeedSummary { days, ..SpeedSummary::default() } };
+        let past = maps.all().take(FIRST_MAPS).map(|map| PartTimes::of_map(&map)).collect();
+        let mut newest_first = maps.newest_first();
+        let newest = newest_first.next().map(|map| slow_places(&map)).unwrap_or_default();
+        let before = newest_first.take(if newest.places.is_empty() { 0 } else { EARLIER });
+        let before: Vec<PassPlaces> = before.map(|map| slow_places(&map)).collect();
+        SpeedSummary { days, past, places: lasting(&newest, before.iter()).len() }
     }
 
     /// All that is known. What is damaged is not.
@@ -169,17 +168,7 @@ impl SpeedStore {
 
     /// The maps of whole passes, the oldest first: those that are whole, of the last division of the disk.
     pub fn maps(&self) -> Vec<SpeedMap> {
-        let mut bytes = Vec::new();
-        let read = open(&self.maps, false).and_then(|file| file.take(MAPS_BYTES_MAX).read_to_end(&mut bytes));
-        let (mut maps, mut at) = (Vec::new(), 0);
-        while let Some((map, length)) = SpeedMap::decode(&bytes[at..]).filter(|_| read.is_ok()) {
-            maps.push(map);
-            at += length;
-        }
-        // A disk keeps its size; and only maps of one division can be compared.
-        let like = maps.last().map(|map| (map.sectors, map.region_sectors));
-        maps.retain(|map| Some((map.sectors, map.region_sectors)) == like);
-        maps
+        KeptMaps::open(&self.maps).map(|maps| maps.all().collect()).unwrap_or_default()
     }
 
     /// The pass whose visits are kept, and the days of those before.
@@ -195,6 +184,56 @@ impl SpeedStore {
             chunk.iter_mut().zip(saved).for_each(|(visit, saved)| *visit = saved);
         }
         Some((pass, days))
+    }
+}
+
+/// The maps in a file, each of which is read when it is asked for.
+struct KeptMaps {
+    file: File,
+    /// Where each begins, and its length.
+    places: Vec<(u64, usize)>,
+    /// The division of the disk by the last one: only maps of one division can be compared.
+    like: (u64, u64),
+}
+
+impl KeptMaps {
+    /// `None`: there is none.
+    fn open(path: &Path) -> Option<KeptMaps> {
+        let file = open(path, false).ok()?;
+        let (mut places, mut at) = (Vec::new(), 0);
+        let mut head = [0; SpeedMap::HEAD];
+        while places.len() <= MAPS_MAX
+            && file.read_exact_at(&mut head, at).is_ok()
+            && let Some(length) = SpeedMap::length_of(&head)
+        {
+            places.push((at, length));
+            at += length as u64;
+        }
+        let mut maps = KeptMaps { file, places, like: (0, 0) };
+        let last = (0..maps.places.len()).rev().find_map(|number| maps.read(number))?;
+        maps.like = (last.sectors, last.region_sectors);
+        Some(maps)
+    }
+
+    /// The map of this number; `None`: it is damaged.
+    fn read(&self, number: usize) -> Option<SpeedMap> {
+        let (at, length) = self.places[number];
+        let mut bytes = vec![0; length];
+        self.file.read_exact_at(&mut bytes, at).ok()?;
+        SpeedMap::decode(&bytes)
+    }
+
+    /// Those of one division, the oldest first.
+    fn all(&self) -> impl Iterator<Item = SpeedMap> + '_ {
+        (0..self.places.len()).filter_map(|number| self.comparable(number))
+    }
+
+    fn newest_first(&self) -> impl Iterator<Item = SpeedMap> + '_ {
+        (0..self.places.len()).rev().filter_map(|number| self.comparable(number))
+    }
+
+    fn comparable(&self, number: usize) -> Option<SpeedMap> {
+        self.read(number).filter(|map| (map.sectors, map.region_sectors) == self.like)
     }
 }
 

@@ -72,6 +72,9 @@ pub struct SpeedMap {
 }
 
 impl SpeedMap {
+    /// Bytes in front of the regions.
+    pub const HEAD: usize = HEAD;
+
     /// The bytes of the map of a disk with this grid.
     pub fn encoded_len(grid: &Grid) -> usize {
         HEAD + grid.region_count() as usize * REGION + SUM
@@ -97,26 +100,27 @@ impl SpeedMap {
         bytes
     }
 
-    /// The first map in `bytes`, and its length; `None`: there is no whole one.
-    pub fn decode(bytes: &[u8]) -> Option<(SpeedMap, usize)> {
-        if bytes.get(..8)? != MAGIC {
+    /// The length of the map that begins with these [`SpeedMap::HEAD`] bytes; `None`: none does.
+    pub fn length_of(head: &[u8]) -> Option<usize> {
+        let number = |at: usize| Some(u64::from_le_bytes(head.get(8 + 8 * at..16 + 8 * at)?.try_into().ok()?));
+        let [sectors, region_sectors, _, _] = [number(0)?, number(1)?, number(2)?, number(3)?];
+        let is_map = &head[..8] == MAGIC && sectors > 0 && region_sectors > 0;
+        let regions = is_map.then(|| sectors.div_ceil(region_sectors)).filter(|&count| count <= Grid::REGIONS_MAX)?;
+        Some(HEAD + regions as usize * REGION + SUM)
+    }
+
+    /// The map in these bytes; `None`: they are no whole one.
+    pub fn decode(bytes: &[u8]) -> Option<SpeedMap> {
+        let sum_at = SpeedMap::length_of(bytes).filter(|&length| length == bytes.len())? - SUM;
+        if crc32c(&bytes[..sum_at]).to_le_bytes() != bytes[sum_at..] {
             return None;
         }
-        let number = |at: usize| Some(u64::from_le_bytes(bytes.get(8 + 8 * at..16 + 8 * at)?.try_into().ok()?));
-        let [sectors, region_sectors, begun, ended] = [number(0)?, number(1)?, number(2)?, number(3)?];
-        if sectors == 0 || region_sectors == 0 || sectors.div_ceil(region_sectors) > Grid::REGIONS_MAX {
-            return None;
-        }
-        let sum_at = HEAD + sectors.div_ceil(region_sectors) as usize * REGION;
-        let sum = bytes.get(sum_at..sum_at + SUM)?;
-        if crc32c(&bytes[..sum_at]).to_le_bytes() != sum {
-            return None;
-        }
+        let number = |at: usize| u64::from_le_bytes(bytes[8 + 8 * at..16 + 8 * at].try_into().expect("eight bytes"));
+        let [sectors, region_sectors, begun, ended] = [0, 1, 2, 3].map(number);
         let region =
             |of: &[u8]| RegionTiming { typical: ReadTime::of_code(of[0]), p99: ReadTime::of_code(of[1]), flags: of[2] };
         let regions = bytes[HEAD..sum_at].chunks_exact(REGION).map(region).collect();
-        let map = SpeedMap { sectors, region_sectors, begun: UnixSeconds(begun), ended: UnixSeconds(ended), regions };
-        Some((map, sum_at + SUM))
+        Some(SpeedMap { sectors, region_sectors, begun: UnixSeconds(begun), ended: UnixSeconds(ended), regions })
     }
 }
 
@@ -137,8 +141,9 @@ mod tests {
         };
         let bytes = [map(1).encode(), map(2).encode()].concat();
         assert_eq!(bytes.len(), 2 * SpeedMap::encoded_len(&Grid::new(1000, 300, 10)));
-        let (first, length) = SpeedMap::decode(&bytes).unwrap();
-        assert_eq!((first.clone(), SpeedMap::decode(&bytes[length..]).unwrap().0), (map(1), map(2)));
+        let length = SpeedMap::length_of(&bytes).unwrap();
+        let first = SpeedMap::decode(&bytes[..length]).unwrap();
+        assert_eq!((first.clone(), SpeedMap::decode(&bytes[length..]).unwrap()), (map(1), map(2)));
         let region = first.regions[1];
         assert_eq!((region.visits(), region.is_spread(), region.stalled()), (15, true, 7));
         for at in 0..length {
