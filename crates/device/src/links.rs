@@ -1,6 +1,7 @@
-//! Resets of the way to a drive, from the kernel's log: of a SATA link, a USB device, an NVMe controller, a SCSI device.
+//! Resets of the way to a drive, from the kernel's log: of a SATA link, an NVMe controller, a SCSI device.
 //!
 //! What is lost by a reset is tried again, so programs only wait; but a link that is reset again and again is a bad cable, port or power supply.
+//! Not of USB: its bridges are also reset when they wake up, or because they are asked what they do not know.
 
 use crate::kmsg::{LogReader, LogRecord};
 use std::io;
@@ -19,18 +20,13 @@ struct ResetLine {
     place: fn(&str) -> Option<&str>,
 }
 
-/// The lines: drivers/ata/libata-eh.c, drivers/usb/core/hub.c, drivers/nvme/host/pci.c, drivers/scsi/scsi_error.c.
-const LINES: [ResetLine; 4] = [
+/// The lines: drivers/ata/libata-eh.c, drivers/nvme/host/pci.c, drivers/scsi/scsi_error.c.
+const LINES: [ResetLine; 3] = [
     // All drives behind a port multiplier share the link.
     ResetLine {
         before: "ata",
         behind: &["hard resetting link", "soft resetting link"],
         place: |place| place.split('.').next().filter(|port| is_number(&port[3..])),
-    },
-    ResetLine {
-        before: "usb ",
-        behind: &["reset "],
-        place: |place| Some(&place[4..]).filter(|port| port.starts_with(|first: char| first.is_ascii_digit())),
     },
     ResetLine {
         before: "nvme nvme",
@@ -48,7 +44,7 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The part of a device's path in sysfs that was reset, such as `ata3`, `2-1.4`, `nvme0` or `6:0:0:0`; `None`: this line tells of no reset.
+/// The part of a device's path in sysfs that was reset, such as `ata3`, `nvme0` or `6:0:0:0`; `None`: this line tells of no reset.
 fn reset_place(text: &str) -> Option<&str> {
     LINES.iter().find_map(|line| {
         let (place, rest) = text.split_once(": ").filter(|(place, _)| place.starts_with(line.before))?;
@@ -59,7 +55,7 @@ fn reset_place(text: &str) -> Option<&str> {
     })
 }
 
-/// Follows the machine's sleep, so that what waking up does is not told.
+/// Follows the sleep of the machine and its drives, so that what waking up does is not told.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sleep {
     is_asleep: bool,
@@ -75,6 +71,10 @@ impl Sleep {
         }
         if record.text.starts_with("PM: suspend exit") || record.text.starts_with("PM: hibernation: hibernation exit") {
             *self = Sleep { is_asleep: false, awake_since: Some(record.micros) };
+        }
+        // A drive that sleeps (hdparm -Y) is woken by a reset.
+        if record.text.starts_with("ata") && record.text.contains("waking up from sleep") {
+            self.awake_since = Some(record.micros);
         }
         let is_waking = self.awake_since.is_some_and(|since| record.micros.saturating_sub(since) < AWAKE_AFTER);
         reset_place(&record.text).filter(|_| !self.is_asleep && !is_waking).map(str::to_owned)
@@ -127,8 +127,6 @@ mod tests {
             ("ata3: hard resetting link", "ata3"),
             ("ata12: soft resetting link", "ata12"),
             ("ata3.15: hard resetting link", "ata3"),
-            ("usb 2-1.4: reset SuperSpeed USB device number 2 using xhci_hcd", "2-1.4"),
-            ("usb 1-2: reset high-speed USB device number 7 using xhci_hcd", "1-2"),
             ("nvme nvme0: I/O 5 QID 2 timeout, reset controller", "nvme0"),
             ("nvme nvme1: I/O tag 5 (1005) opcode 0x2 (I/O Cmd) QID 2 timeout, reset controller", "nvme1"),
             ("nvme nvme0: controller is down; will reset: CSTS=0xffffffff, PCI_STATUS=0x10", "nvme0"),
@@ -142,8 +140,7 @@ mod tests {
             "ata3.00: failed command: READ FPDMA QUEUED",
             "ataraid: hard resetting link",
             "ata: hard resetting link",
-            "usb 2-1.4: new SuperSpeed USB device number 2 using xhci_hcd",
-            "usb usb2: reset ",
+            "usb 2-1.4: reset SuperSpeed USB device number 2 using xhci_hcd",
             "nvme nvme0: I/O 5 QID 2 timeout, aborting",
             "nvme nvme0: I/O tag 5 (1005) opcode 0x2 (I/O Cmd) QID 2 timeout, completion polled",
             "nvme nvme0: 8/0/0 default/read/poll queues",
@@ -166,6 +163,7 @@ mod tests {
         assert!(!reset(200, "PM: suspend entry (deep)") && !reset(201, link));
         assert!(!reset(202, "PM: suspend exit") && !reset(210, link), "drives come back one after the other");
         assert!(reset(233, link));
+        assert!(!reset(250, "ata3.00: waking up from sleep") && !reset(251, link) && reset(281, link));
         assert!(!reset(300, "PM: hibernation: hibernation entry") && !reset(301, link));
     }
 }

@@ -3,11 +3,15 @@
 use super::root::SystemRoot;
 use std::path::Path;
 
-/// Of these disks, by their names, those with this part in their path: `ata3`, `2-1.4`, `nvme0`, `6:0:0:0`.
+/// Of these disks, by their names, those with this part in their path: `ata3`, `nvme0`, `6:0:0:0`. None that is on USB, where bridges turn drives off
+/// and on as they like.
 pub fn behind<'a>(root: &SystemRoot, disks: impl Iterator<Item = &'a str>, part: &str) -> Vec<String> {
     let is_behind = |name: &&str| {
         let path = root.resolve(&Path::new("/sys/block").join(name));
-        let is_below = path.is_some_and(|path| path.components().any(|component| component.as_os_str() == part));
+        let parts: Vec<String> =
+            path.iter().flat_map(|path| path.iter()).map(|part| part.to_string_lossy().into_owned()).collect();
+        let is_on_usb = parts.iter().any(|part| part.strip_prefix("usb").is_some_and(|bus| bus.parse::<u32>().is_ok()));
+        let is_below = !is_on_usb && parts.iter().any(|of| of == part);
         // A namespace that several controllers may serve lies below none of them.
         is_below || part.starts_with("nvme") && name.strip_prefix(part).is_some_and(|rest| rest.starts_with('n'))
     };
@@ -29,8 +33,7 @@ mod tests {
         let of = |part: &str| behind(&machine.root(), names.into_iter(), part);
         assert_eq!(of("ata1"), ["sda"]);
         assert_eq!(of("ata11"), ["sdb"]);
-        assert_eq!(of("2-1.4"), ["sdc"]);
-        assert_eq!(of("2-1"), ["sdc"], "a hub");
+        assert_eq!(of("2:0:0:0"), [""; 0], "on USB");
         assert_eq!(of("1:0:0:0"), ["sdb"]);
         assert_eq!(of("nvme0"), ["nvme0n1"]);
         assert_eq!(of("ata2"), [""; 0]);
