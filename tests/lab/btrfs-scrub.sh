@@ -235,6 +235,7 @@ expect "not mounted: said what it is" "$(field notes | grep -c 'belongs to a btr
 
 # A device is missing.
 losetup -d "${loops[1]}"
+unset 'loops[1]' # by the end its number may be another's
 btrfs device scan --forget >/dev/null 2>&1 || true
 mount -o degraded "${loops[0]}" pool
 scrub degraded pool --policy none

@@ -37,6 +37,13 @@ leave() {
 trap leave EXIT
 trap 'exit 1' TERM
 
+# It is detached: by the end its number may be another's.
+forget_loop() { # NAME
+  local kept=() loop
+  for loop in "${loops[@]}"; do [ "$loop" = "$1" ] || kept+=("$loop"); done
+  loops=("${kept[@]}")
+}
+
 # A loop device over a new file; its name, without /dev/, is then in $made.
 make_loop() { # NAME SIZE
   truncate -s "$2" "$work/$1.disk"

@@ -35,6 +35,7 @@ problem() {
 taken_out() {
   SERIAL=$(basename "${gone[0]}")
   losetup -d "${gone[0]}"
+  forget_loop "$SERIAL"
   gone=("${gone[@]:1}")
   until_ready jq_status "[.watch.disks[] | select(.name == \"$SERIAL\" and .health != \"missing\")] | length == 0"
 }
